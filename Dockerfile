@@ -15,6 +15,7 @@ COPY judgement judgement
 COPY templates templates
 COPY locale locale
 COPY static static
+COPY docs/openapi.yaml docs/openapi.yaml
 # This key signs nothing: it keeps a generated one from being baked into the image.
 RUN SECRET_KEY=only-while-building STATIC_DIR=/app/collected .venv/bin/python manage.py collectstatic --no-input
 # The running user may write nothing here, so that each process would compile our own modules anew.

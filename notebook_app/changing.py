@@ -15,7 +15,6 @@ from notebook_app.kinds import (
     By,
     Change,
     ChangedMeanwhile,
-    EntryState,
     NoSuchEntry,
     NotPossibleNow,
     after,
@@ -132,7 +131,7 @@ def change(
     elif any(name in KEPT for name in columns):
         screen_labels(entry)
     if ALLOWED[made][1] is not None:
-        entry.state = after(made, EntryState(entry.state)).value
+        entry.state = after(made, entry.state)
         entry.reason, entry.decided_by_label, entry.decided_at = reason, by.label[:200], timezone.now()
     # What came meanwhile has never met it.
     entry.is_compared = entry.is_compared and entry.state in HOLDING
@@ -150,7 +149,7 @@ def guard(entry: Entry, made: Change, *, expected_version: int | None) -> None:
     """Raises ChangedMeanwhile or NotPossibleNow unless the entry, locked, can be changed so by who saw that version."""
     if expected_version is not None and entry.version != expected_version:
         raise ChangedMeanwhile(version=entry.version, by=last_by(entry))
-    if not may(made, EntryState(entry.state)):
+    if not may(made, entry.state):
         raise NotPossibleNow(change=made.value, state=entry.state, version=entry.version, by=last_by(entry))
 
 

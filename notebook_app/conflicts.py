@@ -1,16 +1,13 @@
-"""Conflicts as others see them: both entries, why the two were found, how it was settled, and what a model suggests."""
+"""Conflicts: listing them, settling them and undoing that, and the merge that a model suggests."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
 from notebook_app.changing import last_by, lock_notebook, lock_rows, reopen
 from notebook_app.comparing import text_of
@@ -30,64 +27,15 @@ from notebook_app.kinds import (
 from notebook_app.meaning import hash_of
 from notebook_app.merging import merge, supersede, undo
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
-from notebook_app.reading import KeptEntry
 
 NEWEST_FIRST = ("-created_at", "-id")
 # An entry that narrows another is offered to be linked or merged; both can be followed as they are.
 TO_BE_SETTLED = (ConflictKind.DUPLICATE, ConflictKind.CONTRADICTION)
 
 
-class SeenConflict(BaseModel):
-    """One conflict, with both of its entries read."""
-
-    model_config = ConfigDict(from_attributes=True, frozen=True)
-
-    id: UUID
-    project_id: UUID
-    kind: ConflictKind
-    state: ConflictState
-    first: KeptEntry
-    second: KeptEntry
-    text_likeness: float
-    meaning_likeness: float | None
-    why: Annotated[dict[str, Any], BeforeValidator(lambda why: why if isinstance(why, dict) else {})]
-    settlement: Annotated[Settlement | None, BeforeValidator(lambda settlement: settlement or None)]
-    settled_by: str = Field(validation_alias="settled_by_label")
-    settled_at: datetime | None
-    reason: str
-    suggestion: Annotated[dict[str, Any] | None, SkipValidation]
-    suggestion_run: UUID | None
-    created_at: datetime
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Those that both entries share."""
-        return tuple(str(word) for word in self.why.get("words", []))
-
-    @property
-    def gone_id(self) -> UUID | None:
-        """The entry that was merged or superseded."""
-        is_settled = self.state is ConflictState.SETTLED
-        return UUID(self.why["gone"]) if is_settled and self.why.get("gone") else None
-
-    @property
-    def is_open(self) -> bool:
-        return self.state is ConflictState.OPEN
-
-    @property
-    def entries(self) -> tuple[KeptEntry, KeptEntry]:
-        return self.first, self.second
-
-
-def seen(row: Conflict) -> SeenConflict:
-    """The row, with both of its entries read, as a value."""
-    return SeenConflict.model_validate(row)
-
-
-def conflict_of(project_id: UUID, conflict_id: UUID) -> SeenConflict | None:
+def conflict_of(project_id: UUID, conflict_id: UUID) -> Conflict | None:
     """The project's conflict; None where there is no such one."""
-    row = _rows(project_id).filter(pk=conflict_id).first()
-    return seen(row) if row else None
+    return _rows(project_id).filter(pk=conflict_id).first()
 
 
 def list_conflicts(
@@ -97,7 +45,7 @@ def list_conflicts(
     kind: ConflictKind | None = None,
     limit: int,
     after: UUID | None = None,
-) -> list[SeenConflict]:
+) -> list[Conflict]:
     """The newest conflicts, those older than `after` where that is given and the project's."""
     rows = _rows(project_id).filter(state__in=states)
     rows = rows.filter(kind=kind) if kind is not None else rows.filter(kind__in=TO_BE_SETTLED)
@@ -106,19 +54,19 @@ def list_conflicts(
         if last is None:
             return []
         rows = rows.filter(beyond(last, NEWEST_FIRST))
-    return [seen(row) for row in rows.order_by(*NEWEST_FIRST)[:limit]]
+    return list(rows.order_by(*NEWEST_FIRST)[:limit])
 
 
 def conflict_rows(
     project_id: UUID, *, state: ConflictState | None = None, kind: ConflictKind | None = None
 ) -> QuerySet[Any]:
-    """The conflicts that are meant, in no order; each can be `seen`."""
+    """The conflicts that are meant, in no order."""
     rows = _rows(project_id).order_by()
     rows = rows.filter(state=state) if state is not None else rows
     return rows.filter(kind=kind) if kind is not None else rows
 
 
-def beside(conflict: SeenConflict) -> tuple[UUID | None, UUID | None]:
+def beside(conflict: Conflict) -> tuple[UUID | None, UUID | None]:
     """The open conflicts before and after this one in the inbox, which shows the newest first."""
     kinds = TO_BE_SETTLED if conflict.kind in TO_BE_SETTLED else (conflict.kind,)
     rows = Conflict.objects.filter(project_id=conflict.project_id, state=ConflictState.OPEN, kind__in=kinds)
@@ -165,46 +113,42 @@ def _rows(project_id: UUID) -> QuerySet[Conflict]:
 LONGEST_REASON = 10_000
 
 
-@dataclass(frozen=True)
-class Settling:
-    """How a conflict is settled. `stays` is the entry that holds afterwards, for all but keeping both.
-
-    `words` are columns of the entry that stays, where it is put into other words. `versions` are those that were seen.
-    """
-
-    how: Settlement
-    stays: UUID | None = None
-    words: dict[str, Any] = field(default_factory=dict)
-    reason: str = ""
-    versions: dict[UUID, int] = field(default_factory=dict)
-
-
 @transaction.atomic
-def settle_conflict(project_id: UUID, conflict_id: UUID, settling: Settling, *, by: By) -> Conflict:
-    """The settled conflict. Raises NoSuchConflict, ConflictMovedOn with who was quicker, ChangedMeanwhile, Refused."""
+def settle_conflict(
+    project_id: UUID,
+    conflict_id: UUID,
+    how: Settlement,
+    *,
+    by: By,
+    stays: UUID | None = None,
+    words: Mapping[str, Any] | None = None,
+    reason: str = "",
+    versions: Mapping[UUID, int | None] | None = None,
+) -> Conflict:
+    """The settled conflict. `stays` is the entry that holds afterwards, for all but keeping both.
+
+    `words` are columns of the entry that stays, where a merge puts it into other words. `versions` are those that were
+    seen. Raises NoSuchConflict, ConflictMovedOn with who was quicker, ChangedMeanwhile, Refused.
+    """
     conflict, entries = _locked(project_id, conflict_id, ConflictState.OPEN)
-    for entry_id, version in settling.versions.items():
-        if entry_id in entries and entries[entry_id].version != version:
+    for entry_id, version in (versions or {}).items():
+        if version is not None and entry_id in entries and entries[entry_id].version != version:
             raise ChangedMeanwhile(version=entries[entry_id].version, by=last_by(entries[entry_id]))
-    if settling.how is not Settlement.KEPT_BOTH:
+    if how is not Settlement.KEPT_BOTH:
         # Merges one into the other, or lets one hold instead of it; keeps what is needed to take that back.
         both = {conflict.first_id, conflict.second_id}
-        if settling.stays not in both:
+        if stays not in both:
             raise Refused(_("one of the two entries of the conflict"), field="stays")
-        (gone,) = both - {settling.stays}
-        if settling.how is Settlement.MERGED:
-            merge(project_id, gone_id=gone, into_id=settling.stays, by=by, reason=settling.reason, **settling.words)
-        elif settling.words:
+        (gone,) = both - {stays}
+        if how is Settlement.MERGED:
+            merge(project_id, gone_id=gone, into_id=stays, by=by, reason=reason, **(words or {}))
+        elif words:
             raise Refused(_("only a merge is put into other words"), field="words")
         else:
-            supersede(project_id, gone_id=gone, by_id=settling.stays, by=by, reason=settling.reason)
+            supersede(project_id, gone_id=gone, by_id=stays, by=by, reason=reason)
         conflict.why |= {"gone": str(gone)}
     conflict.why |= {"hashes": [hash_of(text_of(entries[one])) for one in (conflict.first_id, conflict.second_id)]}
-    conflict.state, conflict.settlement, conflict.reason = (
-        ConflictState.SETTLED,
-        settling.how,
-        settling.reason[:LONGEST_REASON],
-    )
+    conflict.state, conflict.settlement, conflict.reason = ConflictState.SETTLED, how, reason[:LONGEST_REASON]
     conflict.settled_by_label, conflict.settled_at = by.label[:200], timezone.now()
     conflict.save()
     return conflict

@@ -1,8 +1,10 @@
 """What a curator does with one entry. Each is one guarded change with a version of its own (see changing.py)."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
@@ -60,9 +62,10 @@ def open_contradictions(project_id: UUID, entry_id: UUID) -> dict[UUID, str]:
     return {conflict_id: other.name for conflict_id, other in sides.items()}
 
 
-def reject(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
-    """The rejected entry; proposed again it is counted and stays rejected."""
-    return change(project_id, entry_id, Change.REJECTED, by=by, reason=reason, expected_version=expected_version)
+# Proposed again, a rejected entry is counted and stays rejected.
+reject = partial(change, made=Change.REJECTED)
+# What screening found was looked at; the words may stay as they are.
+clear = partial(change, made=Change.CLEARED, is_cleared=True)
 
 
 def retire(project_id: UUID, entry_id: UUID, *, by: By, reason: str, expected_version: int | None = None) -> Entry:
@@ -152,37 +155,11 @@ def tag(project_id: UUID, entry_id: UUID, *, tags: list[str], by: By, expected_v
     )
 
 
-def own(
-    project_id: UUID,
-    entry_id: UUID,
-    *,
-    owner_id: int | None,
-    by: By,
-    owner_label: str = "",
-    expected_version: int | None = None,
-) -> Entry:
+def own(project_id: UUID, entry_id: UUID, *, owner: User | None, by: By, expected_version: int | None = None) -> Entry:
     """The entry with its owner, or without one. Whether the owner may be one is for the caller to know."""
+    reason = owner.get_username() if owner else ""
     return change(
-        project_id,
-        entry_id,
-        Change.OWNED,
-        by=by,
-        reason=owner_label,
-        expected_version=expected_version,
-        owner_id=owner_id,
-    )
-
-
-def clear(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
-    """The entry with what screening found marked as looked at; the words may stay as they are."""
-    return change(
-        project_id,
-        entry_id,
-        Change.CLEARED,
-        by=by,
-        reason=reason,
-        expected_version=expected_version,
-        is_cleared=True,
+        project_id, entry_id, Change.OWNED, by=by, reason=reason, expected_version=expected_version, owner=owner
     )
 
 

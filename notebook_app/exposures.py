@@ -7,7 +7,6 @@ on its own even where several are recalled together.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import UUID
 
 from django.db import transaction
@@ -17,19 +16,9 @@ from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Exposure
-from notebook_app.reading import KeptEntry
+from notebook_app.recall import RecalledEntry
 
 MOST_SUMMED_AT_ONCE = 5_000
-
-
-class Ranked(Protocol):
-    """An entry that was recalled, with its score."""
-
-    @property
-    def entry(self) -> KeptEntry: ...
-
-    @property
-    def score(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +34,7 @@ class Drawn:
     is_withheld: bool
 
 
-def withhold(recalled: Sequence[Ranked], *, share: float, chance: Callable[[], float]) -> list[Drawn]:
+def withhold(recalled: Sequence[RecalledEntry], *, share: float, chance: Callable[[], float]) -> list[Drawn]:
     """The draws for what was recalled, best first; `chance` gives numbers from 0 up to but not 1."""
     drawn = []
     for rank, one in enumerate(recalled, start=1):

@@ -1,15 +1,16 @@
-"""Kinds of entries, their states, who changes them, and what can go wrong. Pure."""
+"""Kinds of entries, their states, who changes them, and what can go wrong."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any, cast
 from uuid import UUID
 
+from django.db import models
+from django.utils.translation import gettext_lazy as _
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-# What kinds of entries there are, and the fields that each has besides a name, a description and a content. Pure.
+# What kinds of entries there are, and the fields that each has besides a name, a description and a content.
 
 
 LONGEST_FIELD = 4_000
@@ -18,17 +19,17 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 MOST_IN_LIST = 30
 
 
-class EntryKind(StrEnum):
+class EntryKind(models.TextChoices):
     """Kinds of the notebook's entries."""
 
-    ERROR_NOTE = "error_note"
-    ANTI_PATTERN = "anti_pattern"
-    LESSON = "lesson"
-    FIX_PAIR = "fix_pair"
-    RULE = "rule"
-    FACT = "project_fact"
-    PREFERENCE = "preference"
-    SUPPLEMENT = "supplement"
+    ERROR_NOTE = "error_note", _("Error note")
+    ANTI_PATTERN = "anti_pattern", _("Anti-pattern")
+    LESSON = "lesson", _("Lesson")
+    FIX_PAIR = "fix_pair", _("Fix pair")
+    RULE = "rule", _("Rule")
+    FACT = "project_fact", _("Project fact")
+    PREFERENCE = "preference", _("Preference")
+    SUPPLEMENT = "supplement", _("Supplement")
 
 
 # What can be wrong with an agent's work, as its error notes are sorted (the fifth design seed).
@@ -95,7 +96,7 @@ class Supplement(Details):
     suggested_tools: Texts = Field(default_factory=list)
 
 
-DETAILS: dict[EntryKind, type[Details]] = {
+DETAILS: dict[str, type[Details]] = {
     EntryKind.ERROR_NOTE: ErrorNote,
     EntryKind.ANTI_PATTERN: AntiPattern,
     EntryKind.LESSON: Lesson,
@@ -107,7 +108,7 @@ DETAILS: dict[EntryKind, type[Details]] = {
 }
 
 
-def read_details(kind: EntryKind, given: dict[str, Any]) -> dict[str, Any]:
+def read_details(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     """The fields of an entry of this kind, without those that are empty. Raises UnusableDetails, which names each."""
     try:
         details = DETAILS[kind].model_validate(given)
@@ -119,12 +120,12 @@ def read_details(kind: EntryKind, given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in details.model_dump().items() if value}
 
 
-def fields_of(kind: EntryKind) -> tuple[str, ...]:
+def fields_of(kind: str) -> tuple[str, ...]:
     """The names of the fields that entries of this kind have of their own."""
     return tuple(DETAILS[kind].model_fields)
 
 
-def lists_of(kind: EntryKind) -> frozenset[str]:
+def lists_of(kind: str) -> frozenset[str]:
     """Those of the kind's own fields that are lists of texts."""
     return frozenset(name for name, field in DETAILS[kind].model_fields.items() if field.default_factory is not None)
 
@@ -134,40 +135,41 @@ def words_of(details: dict[str, Any]) -> list[str]:
     return [text for value in details.values() for text in (value if isinstance(value, list) else [str(value)]) if text]
 
 
-# The life of an entry: proposed → screened → approved → retired; rejected; merged into another. Pure.
+# The life of an entry: proposed → screened → approved → retired; rejected; merged into another.
 
 
-class EntryState(StrEnum):
-    PROPOSED = "proposed"
-    SCREENED = "screened"
-    APPROVED = "approved"
-    RETIRED = "retired"
-    REJECTED = "rejected"
-    MERGED = "merged"
+class EntryState(models.TextChoices):
+    PROPOSED = "proposed", _("Proposed")
+    SCREENED = "screened", _("Screened")
+    APPROVED = "approved", _("Approved")
+    RETIRED = "retired", _("Retired")
+    REJECTED = "rejected", _("Rejected")
+    MERGED = "merged", _("Merged")
 
 
-class Change(StrEnum):
+# The labels stand after the name of the member who made the change.
+class Change(models.TextChoices):
     """What a version of an entry records."""
 
-    PROPOSED = "proposed"
-    SCREENED = "screened"
-    EDITED = "edited"
-    APPROVED = "approved"
-    REJECTED = "rejected"
-    RETIRED = "retired"
-    MERGED = "merged"
-    SUPERSEDED = "superseded"
-    ABSORBED = "absorbed"
-    RELEASED = "released"
-    SPLIT = "split"
-    RESTORED = "restored"
-    REOPENED = "reopened"
-    TAGGED = "tagged"
-    OWNED = "owned"
-    CLEARED = "cleared"
-    FLAGGED = "flagged"
-    IMPORTED = "imported"
-    UNDONE = "undone"
+    PROPOSED = "proposed", _("proposed it")
+    SCREENED = "screened", _("compared it with the others")
+    EDITED = "edited", _("edited it")
+    APPROVED = "approved", _("approved it")
+    REJECTED = "rejected", _("rejected it")
+    RETIRED = "retired", _("retired it")
+    MERGED = "merged", _("merged it into another")
+    SUPERSEDED = "superseded", _("let another one hold instead")
+    ABSORBED = "absorbed", _("merged another into it")
+    RELEASED = "released", _("gave back what was merged into it")
+    SPLIT = "split", _("split it")
+    RESTORED = "restored", _("restored an earlier version")
+    REOPENED = "reopened", _("reopened it")
+    TAGGED = "tagged", _("changed its tags")
+    OWNED = "owned", _("changed its owner")
+    CLEARED = "cleared", _("cleared what screening found")
+    FLAGGED = "flagged", _("found something in it when screening what it means")
+    IMPORTED = "imported", _("imported it")
+    UNDONE = "undone", _("undid the last change")
 
 
 # What still says something: entries that were rejected, retired or merged do not.
@@ -179,7 +181,7 @@ WAITING = (EntryState.PROPOSED, EntryState.SCREENED)
 EVERY = tuple(EntryState)
 
 # From which states a change may be made, and the state that it leads to; None leaves the state as it is.
-ALLOWED: dict[Change, tuple[tuple[EntryState, ...], EntryState | None]] = {
+ALLOWED: dict[str, tuple[tuple[EntryState, ...], EntryState | None]] = {
     Change.SCREENED: ((EntryState.PROPOSED,), EntryState.SCREENED),
     Change.APPROVED: (WAITING, EntryState.APPROVED),
     Change.REJECTED: (WAITING, EntryState.REJECTED),
@@ -202,12 +204,12 @@ ALLOWED: dict[Change, tuple[tuple[EntryState, ...], EntryState | None]] = {
 }
 
 
-def may(change: Change, state: EntryState) -> bool:
+def may(change: Change, state: str) -> bool:
     """Whether an entry in this state can be changed so."""
     return change in ALLOWED and state in ALLOWED[change][0]
 
 
-def after(change: Change, state: EntryState) -> EntryState:
+def after(change: Change, state: str) -> str:
     """The state that the change leads to from this one."""
     return ALLOWED[change][1] or state
 

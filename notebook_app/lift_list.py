@@ -6,11 +6,12 @@ have nobody beside them to be compared with.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Case, CharField, Max, Min, QuerySet, StringAgg, Value, When
+from django.utils.translation import gettext_lazy as _
 
 from notebook_app.entry_filter import beyond
 from notebook_app.kinds import EntryKind, EntryState
@@ -42,17 +43,17 @@ LETTERS = Case(
 )
 
 
-class Claim(StrEnum):
+class Claim(models.TextChoices):
     """What may be said of a lesson among all lessons of its project."""
 
-    HELPS = "helps"
-    HARMS = "harms"
+    HELPS = "helps", _("Helps")
+    HARMS = "harms", _("Harms")
     # A look says so, but of so many lessons one or the other is expected to look like this by chance.
-    PERHAPS_HELPS = "perhaps_helps"
-    PERHAPS_HARMS = "perhaps_harms"
+    PERHAPS_HELPS = "perhaps_helps", _("Perhaps helps")
+    PERHAPS_HARMS = "perhaps_harms", _("Perhaps harms")
     # So many outcomes that it would have shown if it helped much.
-    NO_HELP = "no_help"
-    OPEN = "open"
+    NO_HELP = "no_help", _("Does not help much")
+    OPEN = "open", _("Cannot be told yet")
 
 
 @dataclass(frozen=True)

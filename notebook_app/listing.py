@@ -2,20 +2,20 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import reduce
 from operator import or_
 from typing import Any
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
 
 from notebook_app.entry_filter import EntryFilter, beyond
 from notebook_app.identity import nfc
 from notebook_app.kinds import WAITING, EntryState
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, EntryVersion, Evidence
-from notebook_app.reading import KeptEntry, shown
 
 # Nobody needs more than "999+", and counting further costs time.
 MOST_COUNTED = 1_000
@@ -36,13 +36,13 @@ class Composed(Func):
     output_field = TextField()
 
 
-class EntryOrder(StrEnum):
-    FREQUENT = "frequent"
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    SEEN = "seen"
-    RECALLED = "recalled"
-    NAME = "name"
+class EntryOrder(models.TextChoices):
+    FREQUENT = "frequent", _("Most frequent first")
+    NEWEST = "newest", _("Newest first")
+    OLDEST = "oldest", _("Oldest first")
+    SEEN = "seen", _("Seen again last first")
+    RECALLED = "recalled", _("Most recalled first")
+    NAME = "name", _("By name")
 
 
 ORDERS: dict[EntryOrder, tuple[str, ...]] = {
@@ -116,7 +116,7 @@ class Listing:
 class EntryPage:
     """The entries of one page; `has_more` after the last of them."""
 
-    entries: list[KeptEntry]
+    entries: list[Entry]
     has_more: bool
 
     @property
@@ -130,7 +130,7 @@ def page_of_entries(project_id: UUID, wanted: Listing, *, limit: int, after: UUI
     if after is not None:
         begun = Entry.objects.filter(project_id=project_id, pk=after).defer("search").first()
         rows = rows.filter(beyond(begun, ORDERS[wanted.order])) if begun else rows
-    found = [shown(entry) for entry in rows[: limit + 1]]
+    found = list(rows[: limit + 1])
     return EntryPage(found[:limit], has_more=len(found) > limit)
 
 
@@ -182,7 +182,7 @@ def _first(words: set[str]) -> list[str]:
 
 
 def entry_rows(project_id: UUID, wanted: Listing) -> QuerySet[Any]:
-    """The entries that are meant, in no order; each can be `shown`."""
+    """The entries that are meant, in no order."""
     return wanted.rows(project_id).defer("search")
 
 
@@ -194,7 +194,7 @@ def stale_rows(project_id: UUID, wanted: Listing) -> QuerySet[Any]:
 
 
 def version_rows(project_id: UUID, entry_id: UUID) -> QuerySet[Any]:
-    """The versions of the project's entry; with the fields of a `KeptVersion`."""
+    """The versions of the project's entry."""
     return EntryVersion.objects.filter(entry=entry_id, entry__project_id=project_id)
 
 

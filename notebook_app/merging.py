@@ -27,7 +27,7 @@ def merge(
     into_id: UUID,
     by: By,
     reason: str = "",
-    expected_versions: dict[UUID, int] | None = None,
+    expected_versions: dict[UUID, int | None] | None = None,
     **columns: Any,
 ) -> Entry:
     """The entry that both are now, with the occurrences and the evidence of both, in the words of `columns` if given.
@@ -68,26 +68,19 @@ def supersede(
     by_id: UUID,
     by: By,
     reason: str = "",
-    expected_versions: dict[UUID, int] | None = None,
+    expected_versions: dict[UUID, int | None] | None = None,
 ) -> Entry:
     """The entry that stands; the other is retired, and what is found again in its words is not counted here."""
     if gone_id == by_id:
         raise Refused(_("an entry cannot supersede itself"), field="by")
     expected = expected_versions or {}
     _gives_way(project_id, gone_id, Change.SUPERSEDED, to=by_id, by=by, reason=reason, expected=expected)
-    return change(
-        project_id,
-        by_id,
-        Change.ABSORBED,
-        by=by,
-        reason=reason,
-        expected_version=expected.get(by_id),
-        evidence={"entry": str(gone_id)},
-    )
+    evidence, seen = {"entry": str(gone_id)}, expected.get(by_id)
+    return change(project_id, by_id, Change.ABSORBED, by=by, reason=reason, expected_version=seen, evidence=evidence)
 
 
 def _gives_way(
-    project_id: UUID, gone_id: UUID, made: Change, *, to: UUID, by: By, reason: str, expected: dict[UUID, int]
+    project_id: UUID, gone_id: UUID, made: Change, *, to: UUID, by: By, reason: str, expected: dict[UUID, int | None]
 ) -> Entry:
     """The entry that holds no more, changed; both of them are locked from here on."""
     lock_notebook(project_id)
@@ -289,28 +282,19 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
             "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
             "merged_into_id": merged_into,
         }
-    undone = change(
-        project_id,
-        entry_id,
-        Change.UNDONE,
-        by=by,
-        reason=reason,
-        put_back=decided,
-        **columns,
-    )
+    undone = change(project_id, entry_id, Change.UNDONE, by=by, reason=reason, put_back=decided, **columns)
     return Undone(undone, made, recalled)
 
 
 def _why_not(made: Change) -> str:
-    if made is Change.UNDONE:
-        return _("This was taken back already.")
-    if made is Change.REOPENED:
-        return _("It was taken out of the entry that it was merged into. Merge it again.")
-    if made in {Change.ABSORBED, Change.RELEASED}:
-        return _("Take this back at the entry that was merged.")
-    if made is Change.SPLIT:
-        return _("An entry that was split stays so. Reject or merge the part.")
-    return _("There is nothing to take back.")
+    why = {
+        Change.UNDONE: _("This was taken back already."),
+        Change.REOPENED: _("It was taken out of the entry that it was merged into. Merge it again."),
+        Change.ABSORBED: _("Take this back at the entry that was merged."),
+        Change.RELEASED: _("Take this back at the entry that was merged."),
+        Change.SPLIT: _("An entry that was split stays so. Reject or merge the part."),
+    }
+    return why.get(made, _("There is nothing to take back."))
 
 
 MOST_VERSIONS_READ = 100

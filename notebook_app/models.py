@@ -9,12 +9,12 @@ from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField
 from uuid_utils.compat import uuid7
 
-from notebook_app.kinds import EntryKind, EntryState, words_of
-
-# Entries of the notebook. Projects are known by their id alone: the notebook knows nothing of the rest.
+from notebook_app.identity import nfc
+from notebook_app.kinds import Change, EntryKind, EntryState, words_of
 
 
 def new_id() -> UUID:
@@ -29,10 +29,8 @@ class Entry(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project_id = models.UUIDField()
-    kind = models.CharField(max_length=20, choices=[(kind.value, kind.value) for kind in EntryKind])
-    state = models.CharField(
-        max_length=10, choices=[(state.value, state.value) for state in EntryState], default=EntryState.PROPOSED.value
-    )
+    kind = models.CharField(max_length=20, choices=EntryKind)
+    state = models.CharField(max_length=10, choices=EntryState, default=EntryState.PROPOSED)
     version = models.PositiveIntegerField(default=1)
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True, default="")
@@ -120,9 +118,19 @@ class Entry(models.Model):
         return self.name, self.description, self.content, *words_of(self.details)
 
     @property
+    def is_flagged(self) -> bool:
+        """Return True if screening found something in it that no curator has cleared."""
+        return bool(self.flags) and not self.is_cleared
+
+    @property
     def is_excluded(self) -> bool:
         """Return True if it is in no prompt until a curator has decided on its flags."""
-        return bool(self.flags) and not self.is_cleared and not self.is_used_while_flagged
+        return self.is_flagged and not self.is_used_while_flagged
+
+    def covers(self, agent: str) -> bool:
+        """Return True if its scope covers `agent`, as `entry_filter.covering` asks the database."""
+        is_seen = self.agent in self.agents and bool({"", nfc(agent)} & set(self.agents))
+        return self.agent in {"", nfc(agent)} or is_seen
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -136,7 +144,7 @@ class EntryVersion(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
-    change = models.CharField(max_length=20)
+    change = models.CharField(max_length=20, choices=Change)
     state = models.CharField(max_length=10)
     # The columns that a version keeps, as versions.py names them.
     kept = models.JSONField()
@@ -183,23 +191,24 @@ class Evidence(models.Model):
 
 
 class ConflictKind(models.TextChoices):
-    DUPLICATE = "duplicate"
-    CONTRADICTION = "contradiction"
+    DUPLICATE = "duplicate", _("Near-duplicates")
+    CONTRADICTION = "contradiction", _("Contradiction")
     # One says more of what the other says, and both hold.
-    REFINEMENT = "refinement"
+    REFINEMENT = "refinement", _("One narrows the other")
 
 
 class ConflictState(models.TextChoices):
-    OPEN = "open"
-    SETTLED = "settled"
+    OPEN = "open", _("Open")
+    SETTLED = "settled", _("Settled")
     # One of the two is no longer held: there is nothing left to settle.
-    MOOT = "moot"
+    MOOT = "moot", _("Nothing to settle")
 
 
+# The labels stand after the name of the member who settled.
 class Settlement(models.TextChoices):
-    MERGED = "merged"
-    KEPT_BOTH = "kept_both"
-    SUPERSEDED = "superseded"
+    MERGED = "merged", _("merged the two")
+    KEPT_BOTH = "kept_both", _("kept both")
+    SUPERSEDED = "superseded", _("let one hold instead of the other")
 
 
 class Conflict(models.Model):
@@ -234,6 +243,30 @@ class Conflict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
+
+    @property
+    def entries(self) -> tuple[Entry, Entry]:
+        return self.first, self.second
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == ConflictState.OPEN
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those that both entries share."""
+        return tuple(map(str, self.why.get("words", [])))
+
+    @property
+    def gone(self) -> Entry | None:
+        """The entry that no longer holds since the conflict was settled."""
+        return next((entry for entry in self.entries if entry.pk == self.gone_id), None)
+
+    @property
+    def gone_id(self) -> UUID | None:
+        """The entry that was merged or superseded."""
+        is_settled = self.state == ConflictState.SETTLED
+        return UUID(self.why["gone"]) if is_settled and self.why.get("gone") else None
 
 
 # What entries mean, as vectors. Spaces are one a model: vectors of two models cannot be compared.
@@ -372,3 +405,11 @@ class ImportBatch(models.Model):
 
     def __str__(self) -> str:
         return f"import {self.id}"
+
+    @property
+    def total(self) -> int:
+        return len(self.items)
+
+    @property
+    def done(self) -> int:
+        return int(self.counts.get("done", 0))

@@ -8,12 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from django.db import models, transaction
-from django.db.models import Count, Max
-from django.db.models.functions import Greatest
 
 from notebook_app.models import Conflict, Entry, EntryVersion, Evidence, Exposure, ImportBatch
 from notebook_app.proposing import refs_key
-from notebook_app.search import refresh_search
 
 # Forgetting a project's notebook, once the project itself is gone.
 
@@ -76,24 +73,3 @@ TAKEN = (
     TakenTable("notebook_conflicts", Conflict),
     TakenTable("notebook_exposures", Exposure),
 )
-
-
-# Counts of rows that were written straight into the tables.
-
-
-def recount(project_id: UUID) -> None:
-    """What entries count of their evidence and exposures is as those rows say, and every entry is found by its words.
-
-    For rows that were written straight into the tables, with counts of their own.
-    """
-    seen = Entry.objects.filter(project_id=project_id, evidence__isnull=False).annotate(
-        times=Count("evidence"), last=Max("evidence__created_at")
-    )
-    for pk, times, last in seen.values_list("pk", "times", "last"):
-        counted = {"occurrences": Greatest("occurrences", times), "last_seen_at": Greatest("last_seen_at", last)}
-        Entry.objects.filter(pk=pk).update(**counted)
-    given = Exposure.objects.filter(project_id=project_id, is_withheld=False).order_by().values("entry")
-    for row in given.annotate(times=Count("pk"), last=Max("created_at")):
-        Entry.objects.filter(pk=row["entry"]).update(recalled=row["times"], last_recalled_at=row["last"])
-    Exposure.objects.filter(project_id=project_id).update(is_summed=True)
-    refresh_search(project_id)

@@ -4,94 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SkipValidation
 
-from notebook_app.identity import nfc
-from notebook_app.kinds import OF_THE_DESK, Change, EntryKind, EntryState, uuid_in
+from notebook_app.kinds import OF_THE_DESK, Change, uuid_in
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, EntryVersion, Evidence, Settlement
 from notebook_app.versions import KEPT, WORDS, kept_of
 
-# An entry as others see it: a value without the row behind it. JSON is handed on as it stands: a row that came from
-# another desk in an odd shape is no reason to show nothing of it.
-
-
-class KeptEntry(BaseModel):
-    """One entry. `flags` are what screening found in it; they count until a curator has cleared them."""
-
-    model_config = ConfigDict(from_attributes=True, frozen=True)
-
-    id: UUID
-    project_id: UUID
-    kind: EntryKind
-    state: EntryState
-    version: int
-    name: str
-    description: str
-    content: str
-    details: Annotated[dict[str, Any], SkipValidation]
-    agent: str
-    agents: tuple[str, ...]
-    category: str
-    tags: tuple[str, ...]
-    owner_id: int | None
-    source: str
-    occurrences: int
-    last_seen_at: datetime
-    flags: Annotated[tuple[dict[str, Any], ...], SkipValidation, BeforeValidator(tuple)]
-    is_cleared: bool
-    is_used_while_flagged: bool
-    merged_into_id: UUID | None
-    reason: str
-    decided_by: str = Field(validation_alias="decided_by_label")
-    decided_at: datetime | None
-    recalled: int
-    last_recalled_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-
-    @property
-    def is_flagged(self) -> bool:
-        """Return True if screening found something in it that no curator has cleared."""
-        return bool(self.flags) and not self.is_cleared
-
-    @property
-    def is_excluded(self) -> bool:
-        """Return True if it is in no prompt until a curator has decided on its flags."""
-        return self.is_flagged and not self.is_used_while_flagged
-
-    def covers(self, agent: str) -> bool:
-        """Return True if its scope covers `agent`, as `entry_filter.covering` asks the database."""
-        is_seen = self.agent in self.agents and bool({"", nfc(agent)} & set(self.agents))
-        return self.agent in {"", nfc(agent)} or is_seen
-
-
-def shown(entry: Entry) -> KeptEntry:
-    """The row as a value."""
-    return KeptEntry.model_validate(entry)
-
-
 MOST_VERSIONS = 200
 MOST_LISTED = 100
-
-
-class KeptVersion(BaseModel):
-    """An entry as one change left it; `kept` are its words by the names of versions.KEPT."""
-
-    model_config = ConfigDict(from_attributes=True, frozen=True)
-
-    number: int
-    change: Change
-    state: EntryState
-    kept: Annotated[dict[str, Any], SkipValidation]
-    reason: str
-    by: str = Field(validation_alias="by_label")
-    by_id: int | None
-    evidence: Annotated[dict[str, Any], SkipValidation]
-    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -103,60 +26,46 @@ class Wording:
     entry_id: UUID | None = None
 
 
-@dataclass(frozen=True)
-class KeptConflict:
-    """A conflict that is open, seen from one of its entries: the other one, and how alike they are."""
-
-    id: UUID
-    kind: str
-    other: KeptEntry
-    text_likeness: float
-    meaning_likeness: float | None
-
-
-def entry_of(project_id: UUID, entry_id: UUID) -> KeptEntry | None:
+def entry_of(project_id: UUID, entry_id: UUID) -> Entry | None:
     """The project's entry, None where there is no such one."""
-    row = Entry.objects.filter(project_id=project_id, pk=entry_id).defer("search").first()
-    return shown(row) if row else None
+    return Entry.objects.filter(project_id=project_id, pk=entry_id).defer("search").first()
 
 
-def entries_by_id(project_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, KeptEntry]:
+def entries_by_id(project_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, Entry]:
     """Those of the entries that the project has."""
-    rows = Entry.objects.filter(project_id=project_id, pk__in=entry_ids).defer("search")
-    return {row.pk: shown(row) for row in rows}
+    return Entry.objects.filter(project_id=project_id).defer("search").in_bulk(list(entry_ids))
 
 
-def versions_of(entry: KeptEntry, *, most: int = MOST_VERSIONS) -> list[KeptVersion]:
+def versions_of(entry: Entry, *, most: int = MOST_VERSIONS) -> list[EntryVersion]:
     """The newest versions of the entry, the newest first."""
     rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id).order_by("-number")
-    return [KeptVersion.model_validate(row) for row in rows[:most]]
+    return list(rows[:most])
 
 
-def last_version_of(entry: KeptEntry) -> KeptVersion | None:
+def last_version_of(entry: Entry) -> EntryVersion | None:
     """Who changed the entry last, and how."""
     return next(iter(versions_of(entry, most=1)), None)
 
 
-def approver_of(entry: KeptEntry) -> int | None:
+def approver_of(entry: Entry) -> int | None:
     """Return the id of the person who approved the entry last; None if a key did, or if it was never approved."""
     rows = EntryVersion.objects.filter(entry=entry.id, change=Change.APPROVED).order_by("-number")
     return rows.values_list("by", flat=True).first()
 
 
-def last_change_of(entry: KeptEntry) -> KeptVersion | None:
+def last_change_of(entry: Entry) -> EntryVersion:
     """The last change that was made by somebody; what the desk itself screened is none."""
     rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id)
-    row = rows.exclude(change__in=OF_THE_DESK).order_by("-number").first()
-    return KeptVersion.model_validate(row) if row else None
+    return rows.exclude(change__in=OF_THE_DESK).latest("number")
 
 
-def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Evidence]:
+def occurrences_of(entry: Entry, *, most: int = MOST_LISTED) -> list[Evidence]:
     """The newest evidence of the entry, the newest first."""
     rows = Evidence.objects.filter(entry=entry.id, project_id=entry.project_id).order_by("-created_at", "-id")
     return list(rows[:most])
 
 
-def wordings_of(entries: Sequence[KeptEntry]) -> dict[UUID, list[Wording]]:
+def wordings_of(entries: Sequence[Entry]) -> dict[UUID, list[Wording]]:
     """Map entry id to its other wordings, each once: of its evidence, newest first, and of what was merged into it.
 
     Entries without any are left out. Two queries.
@@ -179,20 +88,12 @@ def wordings_of(entries: Sequence[KeptEntry]) -> dict[UUID, list[Wording]]:
     return {entry_id: wordings for entry_id, wordings in told.items() if wordings}
 
 
-def differing_columns(said: Mapping[str, Any], entry: Entry | KeptEntry) -> dict[str, Any]:
+def differing_columns(said: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
     """Return the columns of `said` that the entry has otherwise: what is lost if it is only counted there.
 
     An empty agent means every agent and is included; other empty columns lose nothing.
     """
-    return {
-        name: said[name]
-        for name in KEPT
-        if (said[name] or name == "agent") and said[name] != _as_json(getattr(entry, name))
-    }
-
-
-def _as_json(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    return {name: said[name] for name in KEPT if (said[name] or name == "agent") and said[name] != getattr(entry, name)}
 
 
 def runs_behind(entry_id: UUID) -> list[UUID]:
@@ -201,31 +102,22 @@ def runs_behind(entry_id: UUID) -> list[UUID]:
     return [run_id for run_id in map(uuid_in, found) if run_id is not None]
 
 
-def conflicts_of(entry: KeptEntry) -> list[KeptConflict]:
-    """The conflicts of the entry that nobody has settled, and what it is linked with, the likest first."""
+def conflicts_of(entry: Entry) -> list[tuple[Conflict, Entry]]:
+    """Return the entry's open conflicts and refinements, the most similar first, each with the other entry."""
     either = Q(first=entry.id) | Q(second=entry.id)
     linked = Q(state=ConflictState.SETTLED, kind=ConflictKind.REFINEMENT, settlement=Settlement.KEPT_BOTH)
     rows = Conflict.objects.filter(either, Q(state=ConflictState.OPEN) | linked, project_id=entry.project_id)
     rows = rows.select_related("first", "second").order_by("-text_likeness", "id")[:MOST_LISTED]
-    return [
-        KeptConflict(
-            id=row.pk,
-            kind=row.kind,
-            other=shown(row.second if row.first_id == entry.id else row.first),
-            text_likeness=row.text_likeness,
-            meaning_likeness=row.meaning_likeness,
-        )
-        for row in rows
-    ]
+    return [(row, row.second if row.first_id == entry.id else row.first) for row in rows]
 
 
-def merged_into(entry: KeptEntry) -> list[KeptEntry]:
+def merged_into(entry: Entry) -> list[Entry]:
     """The entries that were merged into this one, the newest first."""
     rows = Entry.objects.filter(project_id=entry.project_id, merged_into=entry.id).defer("search")
-    return [shown(row) for row in rows.order_by("-decided_at", "-id")[:MOST_LISTED]]
+    return list(rows.order_by("-decided_at", "-id")[:MOST_LISTED])
 
 
-def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]]) -> list[KeptEntry]:
+def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]]) -> list[Entry]:
     """The entries with evidence that holds all of one of `any_of`, such as {"run": …}; the most frequent first."""
     wanted = Q()
     for refs in any_of:
@@ -234,4 +126,4 @@ def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]]) -> list[
         return []
     evidence = Evidence.objects.filter(wanted, project_id=project_id).values("entry")
     rows = Entry.objects.filter(project_id=project_id, pk__in=evidence).defer("search")
-    return [shown(row) for row in rows.order_by("-occurrences", "-id")[:MOST_LISTED]]
+    return list(rows.order_by("-occurrences", "-id")[:MOST_LISTED])

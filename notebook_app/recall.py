@@ -14,7 +14,6 @@ from judgement.recall import Candidate, Judged, Way, judge, least_sure, space
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.meaning import active_space, nearest, said_by
 from notebook_app.models import Embedding, Entry
-from notebook_app.reading import KeptEntry, shown
 from notebook_app.search import matching
 
 # How use counts in the order in which entries are told. Pure.
@@ -104,7 +103,7 @@ class RecalledEntry:
     `score` is how sure it is that the entry concerns the text, from 0 to 1, and a little for how much it was of use.
     """
 
-    entry: KeptEntry
+    entry: Entry
     score: float
     fits: bool
     words: tuple[str, ...]
@@ -221,7 +220,7 @@ def _ranked(
     ranked = sorted(
         (
             RecalledEntry(
-                entry=shown(entry),
+                entry=entry,
                 score=Use(entry.occurrences, entry.recalled, lifts.get(entry.pk, 0.0)).score(one.sure),
                 fits=one.fits,
                 words=words.get(entry.pk, ()),

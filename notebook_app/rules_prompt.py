@@ -14,7 +14,7 @@ from notebook_app.disguises import folded
 from notebook_app.entry_filter import EntryFilter, covering
 from notebook_app.kinds import EntryKind
 from notebook_app.listing import EXCLUDED
-from notebook_app.reading import KeptEntry, shown
+from notebook_app.models import Entry
 from notebook_app.recall import Use, by_use, lifts_of, use_rank
 
 # The boundary around what models are told of the notebook, and finding it again. Pure but for the random token.
@@ -179,7 +179,7 @@ def without_notebook(text: str) -> str:
 LABELS = {"error_type": "error", "suggested_tools": "tools"}
 
 
-def told_of(entry: KeptEntry, *, times: int = 1) -> Told:
+def told_of(entry: Entry, *, times: int = 1) -> Told:
     """The entry's words as a list can hold them; `times` is shown where it is more than one."""
     lines = [entry.description.strip(), entry.content.strip()]
     for name, value in entry.details.items():
@@ -207,8 +207,8 @@ class RulesPrompt:
 
     text: str
     boundary: str
-    entries: tuple[KeptEntry, ...]
-    flagged: tuple[KeptEntry, ...]
+    entries: tuple[Entry, ...]
+    flagged: tuple[Entry, ...]
     flagged_count: int
     too_long: int
 
@@ -233,7 +233,7 @@ def rules_prompt(
     for row in entries:
         use = Use(occurrences=row.occurrences, recalled=row.recalled, lift=lifts.get(row.pk, 0.0))
         ranks.append((row, use_rank(use, age_days=(now - row.last_seen_at).total_seconds() / 86_400)))
-    chosen = [shown(row) for row in by_use(ranks)[: min(most, MOST_TOLD)]]
+    chosen = by_use(ranks)[: min(most, MOST_TOLD)]
     boundary = new_boundary()
     told = [told_of(entry, times=entry.occurrences) for entry in chosen]
     room = len(fitting(told, boundary=boundary, most=longest))
@@ -242,7 +242,7 @@ def rules_prompt(
         text=bounded(told[:room], boundary=boundary, most=longest),
         boundary=boundary,
         entries=tuple(chosen[:room]),
-        flagged=tuple(shown(row) for row in flagged.order_by("-occurrences", "-id")[:MOST_FLAGGED_SHOWN]),
+        flagged=tuple(flagged.order_by("-occurrences", "-id")[:MOST_FLAGGED_SHOWN]),
         flagged_count=flagged.count(),
         too_long=len(chosen) - room,
     )
@@ -257,9 +257,9 @@ class BindingRules:
     """The block for a system prompt, the entries in it, and the approved entries that are left out."""
 
     text: str = ""
-    entries: tuple[KeptEntry, ...] = ()
-    no_room: tuple[KeptEntry, ...] = ()
-    flagged: tuple[KeptEntry, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    no_room: tuple[Entry, ...] = ()
+    flagged: tuple[Entry, ...] = ()
 
 
 def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules:
@@ -274,11 +274,11 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
         (row, use_rank(Use(row.occurrences, row.recalled), age_days=(now - row.last_seen_at).total_seconds() / 86_400))
         for row in rows.defer("search").order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED]
     ]
-    ranked = [shown(row) for row in by_use(ranks)]
+    ranked = by_use(ranks)
     boundary = new_boundary()
     left = _room(boundary, most=longest, heading=BINDING)
-    fit: list[KeptEntry] = []
-    no_room: list[KeptEntry] = []
+    fit: list[Entry] = []
+    no_room: list[Entry] = []
     for one in ranked:
         if one.is_excluded:
             continue

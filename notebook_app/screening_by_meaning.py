@@ -28,7 +28,6 @@ from notebook_app.kinds import (
     NotPossibleNow,
 )
 from notebook_app.models import Entry
-from notebook_app.reading import KeptEntry, shown
 from notebook_app.screening import LONGEST_QUOTE, LONGEST_SCREENED, STEERS, Flag, Opinion
 
 # A lesson of a few sentences is read whole, what is longer in pieces that overlap by a sentence; both by sentence, too.
@@ -147,7 +146,7 @@ def count_unread() -> int:
     return Entry.objects.filter(read_by_weights__lt=shipped().version, state__in=HOLDING).count()
 
 
-def keep_reading(one: Unread, reading: Reading) -> KeptEntry | None:
+def keep_reading(one: Unread, reading: Reading) -> Entry | None:
     """Record that the entry was read. Return it if it is flagged now and was not before.
 
     What is flagged has another version, so that nobody approves or clears what they have not seen. A curator's clearing
@@ -174,9 +173,7 @@ def keep_reading(one: Unread, reading: Reading) -> KeptEntry | None:
             Entry.objects.filter(pk=entry.pk).update(**columns)
             return None
         try:
-            return shown(
-                change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **columns)
-            )
+            return change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **columns)
         except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
             # It was decided against meanwhile: brought back it is read then.
             return None

@@ -93,7 +93,7 @@ class FieldDiff:
 
 def diff_of(before: Mapping[str, Any], after: Mapping[str, Any], *, fields: tuple[str, ...]) -> tuple[FieldDiff, ...]:
     """The fields that differ, in the order of `fields`; those of details as `details.<name>`."""
-    was, now = _flat(before, fields), _flat(after, fields)
+    was, now = flat(before, fields), flat(after, fields)
     names = [*was, *(name for name in now if name not in was)]
     ordered = sorted(names, key=lambda name: fields.index(name.partition(".")[0]))
     return tuple(
@@ -144,8 +144,8 @@ def _cut(text: str) -> list[str]:
     return _PIECES.findall(text)
 
 
-def _flat(kept: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, str]:
-    """The fields as texts; lists with an item a line."""
+def flat(kept: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, str]:
+    """Map field to text; fields of a kind are named `details.<name>`, and lists have an item a line."""
     found: dict[str, str] = {}
     for name in fields:
         value = kept.get(name)

@@ -19,7 +19,7 @@ class ReflectionAppConfig(AppConfig):
         for module in LISTENING:
             import_module(f"reflection_app.{module}")
         import_module("reflection_app.teams.pages.login").listen()
-        words_changed = import_module("notebook_app.public").words_changed
+        words_changed = import_module("notebook_app.versions").words_changed
         words_changed.connect(_embed_soon, dispatch_uid="embed-soon")
 
 

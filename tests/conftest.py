@@ -91,32 +91,32 @@ def module_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker
 @pytest.fixture
 def project(db: None) -> "Project":
     """A project with the slug `desk` that samples no audits."""
-    from tests.factories import make_project
+    from tests import given
 
-    return make_project("desk", review_policy={"audit_share": 0})
+    return given.project("desk", review_policy={"audit_share": 0})
 
 
 @pytest.fixture
 def reviewer(client: Client, project: "Project") -> Client:
     """The client, logged in as a reviewer of `project`."""
     from reflection_app.core.models import Role
-    from tests.web.stories import logged_in
+    from tests import given
 
-    return logged_in(client, project, Role.REVIEWER)
+    return given.logged_in(client, project, Role.REVIEWER)
 
 
 @pytest.fixture
 def admin(db: None) -> "Caller":
     """A client of REST whose key may do everything in a project of its own."""
     from reflection_app.core.models import Scope
-    from tests.api.caller import make_caller
+    from tests import given
 
-    return make_caller(scopes=[Scope.ADMIN])
+    return given.caller(scopes=[Scope.ADMIN])
 
 
 @pytest.fixture
 def caller(db: None) -> "Caller":
     """A pipeline: a client of REST with a key of a project of its own, which may do all that keys may."""
-    from tests.api.caller import make_caller
+    from tests import given
 
-    return make_caller()
+    return given.caller()

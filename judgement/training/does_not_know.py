@@ -1,6 +1,5 @@
 """How `does_not_know` is learned: a small network on the vectors of what was written and of the task."""
 
-import json
 import zlib
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from judgement.does_not_know import KIND, LONGEST_TASK, Embed, features, pieces_of
 from judgement.linear import Numbers
 from judgement.network import fit, keep_network
+from judgement.training.rows import rows_of
 
 FOLDS = 5
 # Where the record says that a call found nothing, the bar is where this share of what says so is above it.
@@ -41,9 +41,9 @@ def train(
     `labels` and `judged` are folders of further rows; those that are only partly known are left out of all of them.
     Of `judged` rows the figures are given apart, as they were when left out.
     """
-    rows = _rows(data / f"{KIND}.jsonl") + (_rows(labels / f"{KIND}.jsonl") if labels else [])
+    rows = _rows(data, labels)
     own = len(rows)
-    rows += _rows(judged / f"{KIND}.jsonl") if judged else []
+    rows += _rows(judged)
     wanted = np.array([row["label"] == KIND for row in rows], float)
     written = embed([pieces_of(row["text"])[0] for row in rows], True)
     asked = embed([row["task"][:LONGEST_TASK] for row in rows], True)
@@ -87,11 +87,8 @@ def f1(said: NDArray[np.bool_], wanted: Numbers) -> float:
     return 2 * float((said & (wanted > 0)).sum()) / both if both else 0.0
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return [row for row in rows if row["label"] in (KIND, "knows") and pieces_of(row["text"])]
+def _rows(*folders: Path | None) -> list[dict[str, Any]]:
+    return [row for row in rows_of(KIND, *folders) if row["label"] in (KIND, "knows") and pieces_of(row["text"])]
 
 
 def _with_other_tasks(rows: list[dict[str, Any]], folds: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

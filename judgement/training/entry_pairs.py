@@ -1,7 +1,6 @@
 """Learns what two entries are to each other (see judgement/entry_pairs.py)."""
 
 import importlib.util
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from judgement.encoder import Floats
 from judgement.entry_pairs import NAME, Relation, Sides, compared, states_of
 from judgement.linear import WEIGHTS
+from judgement.training.rows import rows_of
 
 type Embed = Callable[[Sequence[str], bool], NDArray[np.float64]]
 FOLDS = 5
@@ -22,10 +22,6 @@ SAME_THING = 0.7
 STRANGERS = "other family"
 RELATIONS = list(Relation)
 NO_JAX = "is trained with jax, which is not installed: uv sync --group train."
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def _groups(rows: Sequence[dict[str, Any]], sides: NDArray[np.int_], vectors: Floats) -> NDArray[np.int_]:
@@ -57,8 +53,7 @@ def train(
         raise ValueError(NO_JAX)
     from judgement.training.pair_head import learn
 
-    folders = [folder for folder in (data, labels, judged) if folder and (folder / f"{NAME}.jsonl").exists()]
-    rows = [row for folder in folders for row in _rows(folder / f"{NAME}.jsonl")]
+    rows = rows_of(NAME, data, labels, judged)
     texts = [[Sides(**row[side]).whole for side in ("a", "b")] for row in rows]
     each = list(dict.fromkeys(text for pair in texts for text in pair))
     place = {text: number for number, text in enumerate(each)}

@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from notebook_app.identity import nfc
 from notebook_app.kinds import CATEGORIES, EntryKind, storable, words_of
-from notebook_app.proposing import MOST_WORDINGS
-from notebook_app.reading import KeptEntry, Wording
+from notebook_app.models import Entry
+from notebook_app.proposing import LONGEST_NAME, LONGEST_TEXT, MOST_WORDINGS
+from notebook_app.reading import Wording
 from notebook_app.versions import KEPT
 
 # An entry as files hold it, and what could not be read as one.
 
 
-LONGEST_TEXT = 20_000
 MOST_ITEMS = 5_000
 # Kept with the import and shown; a wrong file may be wrong in every line.
 MOST_PROBLEMS = 200
@@ -113,12 +113,12 @@ def read_line(value: Any, *, file: str) -> ImportItem:
     )
 
 
-def written_line(entry: KeptEntry, wordings: Sequence[Wording] = ()) -> str:
+def written_line(entry: Entry, wordings: Sequence[Wording] = ()) -> str:
     """Return the entry as one line of JSON, with its other wordings."""
     line: dict[str, Any] = {
         "id": str(entry.id),
-        "kind": entry.kind.value,
-        "state": entry.state.value,
+        "kind": entry.kind,
+        "state": entry.state,
         "version": entry.version,
         **{name: getattr(entry, name) for name in FIELDS},
         "agents": entry.agents,
@@ -162,7 +162,7 @@ def read_note(value: dict[str, Any], *, file: str) -> ImportItem:
     )
 
 
-def written_note(entry: KeptEntry, *, session_id: str = "") -> dict[str, Any]:
+def written_note(entry: Entry, *, session_id: str = "") -> dict[str, Any]:
     """The entry in the seed's form, with what it has besides under names of its own."""
     return {
         "id": f"nb_{entry.id.hex}",
@@ -184,12 +184,13 @@ def index_of(notes: list[dict[str, Any]]) -> dict[str, Any]:
     return {"version": VERSION, "entries": [{name: note[name] for name in listed} for note in notes]}
 
 
-def _text(value: dict[str, Any], name: str) -> str:
-    found = value.get(name, "")
-    if found is None:
-        return ""
+def _text(value: dict[str, Any], name: str, *, needed: bool = False) -> str:
+    """What the field says; nothing where it is missing, unless it is needed."""
+    found = value.get(name) or ""
     if not isinstance(found, str):
         raise Unreadable(f"{name} is not a text")
+    if needed and not found.strip():
+        raise Unreadable(f"{name} is missing")
     return found
 
 
@@ -254,7 +255,7 @@ def key_of(name: str) -> str:
     return f"anti-pattern:{hashlib.sha256(name.strip().encode(errors='surrogatepass')).hexdigest()[:32]}"
 
 
-def written_markdown(entry: KeptEntry) -> str:
+def written_markdown(entry: Entry) -> str:
     """The entry as such a file. Its words cannot end a list or begin a section."""
     symptoms = [f"- {_line(one)}" for one in entry.details.get("symptoms", [])] or [f"- {NO_SYMPTOMS}"]
     return "\n".join(
@@ -274,7 +275,7 @@ def written_markdown(entry: KeptEntry) -> str:
     )
 
 
-def file_name(entry: KeptEntry) -> str:
+def file_name(entry: Entry) -> str:
     """A name for the entry's file, of letters, digits and dashes, that no other entry's has."""
     stem = UNSAFE.sub("-", entry.name).strip("-_")[:LONGEST_STEM].strip("-") or "entry"
     return f"{stem}-{entry.id.hex[-8:]}.md"
@@ -297,8 +298,6 @@ def _paragraph(text: str) -> str:
 
 # The two records that the fourth design seed keeps by themselves: an anti-pattern, and a fix that worked.
 
-LONGEST_NAME = 200
-
 
 def is_record(value: Any) -> bool:
     """Whether this looks like one of the two."""
@@ -308,19 +307,19 @@ def is_record(value: Any) -> bool:
 def read_record(value: dict[str, Any], *, file: str) -> ImportItem:
     """The entry that it is. Raises Unreadable, or pydantic's ValidationError."""
     if "successful_fix" not in value:
-        name = _record_text(value, "pattern_name")
-        prevention = _record_text(value, "prevention", needed=False)
+        name = _text(value, "pattern_name", needed=True).strip()
+        prevention = _text(value, "prevention").strip()
         return ImportItem(
             file=file,
             key=key_of(name),
             kind=EntryKind.ANTI_PATTERN,
             name=name[:LONGEST_NAME],
             details={"symptoms": _list(value, "symptoms"), "prevention": prevention},
-            category=_record_text(value, "error_type", needed=False)[:120],
+            category=_text(value, "error_type").strip()[:120],
         )
-    tool, fix = _record_text(value, "tool"), _record_text(value, "successful_fix")
-    error_type = _record_text(value, "error_type", needed=False)
-    pattern = _record_text(value, "pattern_id", needed=False)
+    tool, fix = _text(value, "tool", needed=True).strip(), _text(value, "successful_fix", needed=True).strip()
+    error_type = _text(value, "error_type").strip()
+    pattern = _text(value, "pattern_id").strip()
     symptoms = "\n".join(_list(value, "symptoms"))
     return ImportItem(
         file=file,
@@ -331,15 +330,6 @@ def read_record(value: dict[str, Any], *, file: str) -> ImportItem:
         details={"tool": tool, "error_type": error_type, "symptoms": symptoms, "fix": fix},
         category=error_type[:120],
     )
-
-
-def _record_text(value: dict[str, Any], name: str, *, needed: bool = True) -> str:
-    found = value.get(name) or ""
-    if not isinstance(found, str):
-        raise Unreadable(f"{name} is not a text")
-    if needed and not found.strip():
-        raise Unreadable(f"{name} is missing")
-    return found.strip()
 
 
 def _list(value: dict[str, Any], name: str) -> list[str]:

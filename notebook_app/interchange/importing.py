@@ -13,7 +13,7 @@ from django.utils import timezone
 from notebook_app.changing import lock_notebook
 from notebook_app.curation import edit
 from notebook_app.identity import same_text
-from notebook_app.interchange.formats import ImportItem, Problem, key_of
+from notebook_app.interchange.formats import ImportItem, key_of
 from notebook_app.interchange.reading import HandedIn, read_files
 from notebook_app.kinds import (
     HOLDING,
@@ -60,7 +60,7 @@ class Planned:
 
 def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By, done: Iterable[ImportItem] = ()) -> list[Planned]:
     """What an import of the items by this one would do now, in their order, after those that are `done`."""
-    planned: list[Planned] = []
+    steps: list[Planned] = []
     seen = {name for item in done for name in _names(item)}
     for start in range(0, len(items), AT_ONCE):
         some = items[start : start + AT_ONCE]
@@ -77,19 +77,19 @@ def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By, done: Iterabl
             names |= {str(found.pk)} if found else set()
             changes = tuple(name for name in COMPARED if found and getattr(item, name) != getattr(found, name))
             if names & seen:
-                planned.append(Planned(item, ImportStep.TWICE, found))
+                steps.append(Planned(item, ImportStep.TWICE, found))
             elif found is None:
-                planned.append(Planned(item, ImportStep.ADD))
+                steps.append(Planned(item, ImportStep.ADD))
             elif not changes:
-                planned.append(Planned(item, ImportStep.SAME, found))
+                steps.append(Planned(item, ImportStep.SAME, found))
             else:
                 # What agents are told gets other words from people alone.
                 is_kept = by.user_id is None and found.state == EntryState.APPROVED
                 can_change = not is_kept and EntryState(found.state) in HOLDING
                 step = ImportStep.CHANGE if can_change else ImportStep.DECIDED
-                planned.append(Planned(item, step, found, changes))
+                steps.append(Planned(item, step, found, changes))
             seen |= names
-    return planned
+    return steps
 
 
 def imported_by(import_id: UUID) -> dict[str, str]:
@@ -129,35 +129,12 @@ def _names(item: ImportItem) -> list[str]:
 IMPORTED_AT_ONCE = 25
 
 
-@dataclass(frozen=True)
-class Import:
-    """An import as others see it. `planned` is what it would do now, empty once it has begun."""
-
-    id: UUID
-    state: ImportState
-    file_names: tuple[str, ...]
-    planned: tuple[Planned, ...]
-    problems: tuple[Problem, ...]
-    counts: dict[str, int]
-    total: int
-    by: str
-
-    @property
-    def would(self) -> dict[str, int]:
-        """How many it would add, change and so on."""
-        return dict(Counter(one.step.value for one in self.planned))
-
-    @property
-    def done(self) -> int:
-        return self.counts.get("done", 0)
-
-
-def preview(project_id: UUID, files: Sequence[HandedIn], *, by: By) -> Import:
+def preview(project_id: UUID, files: Sequence[HandedIn], *, by: By) -> ImportBatch:
     """The import, read and kept; nothing of the notebook is changed. Raises Refused where there is no file."""
     if not files:
         raise Refused("choose at least one file", field="files")
     found = read_files(files)
-    batch = ImportBatch.objects.create(
+    return ImportBatch.objects.create(
         project_id=project_id,
         file_names=[file.name[:300] for file in files][:100],
         items=[item.model_dump(mode="json") for item in found.items],
@@ -165,26 +142,22 @@ def preview(project_id: UUID, files: Sequence[HandedIn], *, by: By) -> Import:
         by_label=by.label[:200],
         by_id=by.user_id,
     )
-    return import_of(project_id, batch.pk)
 
 
-def import_of(project_id: UUID, import_id: UUID) -> Import:
+def import_of(project_id: UUID, import_id: UUID) -> ImportBatch:
     """The project's import. Raises NoSuchEntry where there is none."""
     batch = ImportBatch.objects.filter(project_id=project_id, pk=import_id).first()
     if batch is None:
         raise NoSuchEntry(import_id)
-    is_open = batch.state == ImportState.PREVIEWED
+    return batch
+
+
+def planned(batch: ImportBatch) -> list[Planned]:
+    """What the import would do now; nothing once it has begun."""
+    if batch.state != ImportState.PREVIEWED:
+        return []
     items = [ImportItem.model_validate(item) for item in batch.items]
-    return Import(
-        id=batch.pk,
-        state=ImportState(batch.state),
-        file_names=tuple(batch.file_names),
-        planned=tuple(plan(project_id, items, by=By(batch.by_label, batch.by_id))) if is_open else (),
-        problems=tuple(Problem(**problem) for problem in batch.problems),
-        counts=batch.counts,
-        total=len(items),
-        by=batch.by_label,
-    )
+    return plan(batch.project_id, items, by=By(batch.by_label, batch.by_id))
 
 
 @transaction.atomic

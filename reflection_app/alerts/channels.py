@@ -17,7 +17,7 @@ from reflection_app.alerts.models import Channel, ChannelItem, ChannelKind, Chan
 from reflection_app.alerts.services import teams
 from reflection_app.alerts.services.notes import Address
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import Conflict, InvalidInput, NotFound, wrong
+from reflection_app.core.errors import Conflict, NotFound, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import WaitingSettings
 from reflection_app.loops.storable import only_storable
@@ -271,8 +271,7 @@ def _refuse_secret(secret: str, *, kind: ChannelKind) -> None:
 
 def _refuse_taken_name(project: Project, name: str) -> None:
     if Channel.objects.filter(project=project, name=name).exists():
-        message = _("Another channel of the project has this name.")
-        raise InvalidInput(message, errors=[{"field": "name", "message": message}])
+        raise wrong("name", _("Another channel of the project has this name."))
 
 
 # The project's goals and time zone.

@@ -164,7 +164,7 @@ class _Composer:
         if conflict is None or not conflict.is_open:
             return
         facts = {"span": self._since(conflict.created_at)}
-        if conflict.kind is ConflictKind.CONTRADICTION:
+        if conflict.kind == ConflictKind.CONTRADICTION:
             words = _("Two entries of the notebook contradict each other, found %(span)s ago") % facts
         else:
             words = _("Two entries of the notebook say the same, found %(span)s ago") % facts

@@ -4,16 +4,13 @@ The row of a letter is written before it is sent, so that two workers never send
 nobody is sent that letter; what a server refuses is tried again within the same morning.
 """
 
-import logging
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 from django.core.mail import EmailMessage
-from django.core.mail.backends.smtp import EmailBackend
 from django.db import transaction
 from django.db.models import F, Q
 from django.urls import reverse
@@ -25,9 +22,7 @@ from reflection_app.alerts.digests import Digested, day_due, digest_of
 from reflection_app.alerts.models import DigestLetter
 from reflection_app.core.models import Digest, Membership, Profile, Project
 from reflection_app.reviews.models import Review
-from reflection_app.teams.notifications import LONGEST_TITLE
-
-log = logging.getLogger(__name__)
+from reflection_app.teams.notifications import MailServer, one_line
 
 LEASE = timedelta(minutes=10)
 MOST_FAILURES = 5
@@ -61,32 +56,24 @@ def send_due_digests(now: datetime | None = None) -> int:
     """Sends the digests that are due; how many letters went out. Nothing where mail is off."""
     if not settings.MAIL_OPTIONS:
         return 0
-    now, sent = now or timezone.now(), 0
-    server = EmailBackend(alias="default", **settings.MAIL_OPTIONS)
+    now, sent, server = now or timezone.now(), 0, MailServer()
     for member, period, day in _due(now):
-        try:
-            server.open()
-        except (SMTPException, OSError) as error:
-            # Nothing is claimed, so it is nobody's failure: all is tried again at the next round.
-            log.warning("the mail server cannot be reached: %s", type(error).__name__)
+        # Else nothing is claimed, so it is nobody's failure: all is tried again at the next round.
+        if not server.answers():
             break
         letter = _claim(member, period, day=day, now=now)
         if letter is None:
             continue
         told = digest_of(member.project, period, day=day, now=now, reader=member)
+        mine = DigestLetter.objects.filter(pk=letter.pk)
         if told.is_empty:
-            DigestLetter.objects.filter(pk=letter.pk).update(is_empty=True, sent_at=now, lease_until=None)
-            continue
-        try:
-            sent += bool(server.send_messages([letter_to(member, told, period=period, now=now)]))
-        except (SMTPException, OSError, ValueError) as error:
-            # The server's own words would bring the person's address into the log.
-            log.warning("the digest for user %s was not sent: %s", member.user_id, type(error).__name__)
-            DigestLetter.objects.filter(pk=letter.pk).update(failures=F("failures") + 1, lease_until=now)
-            _close(server)
+            mine.update(is_empty=True, sent_at=now, lease_until=None)
+        elif server.accepts(letter_to(member, told, period=period, now=now), user_id=member.user_id):
+            mine.update(sent_at=now, lease_until=None)
+            sent += 1
         else:
-            DigestLetter.objects.filter(pk=letter.pk).update(sent_at=now, lease_until=None)
-    _close(server)
+            mine.update(failures=F("failures") + 1, lease_until=now)
+    server.close()
     return sent
 
 
@@ -166,7 +153,7 @@ def _parts(project: Project, told: Digested, *, period: Digest, now: datetime) -
         return str(settings.PUBLIC_URL + reverse(page, args=(project.slug, *args)))
 
     def listed(reviews: tuple[Review, ...]) -> str:
-        return "\n".join(f"- {_line(one.run.task.title)}\n  {address('review', one.pk)}" for one in reviews)
+        return "\n".join(f"- {one_line(one.run.task.title)}\n  {address('review', one.pk)}" for one in reviews)
 
     if told.reviews or told.questions:
         reviews = ngettext("%(count)d review waits.", "%(count)d reviews wait.", told.reviews) % {"count": told.reviews}
@@ -189,7 +176,7 @@ def _parts(project: Project, told: Digested, *, period: Digest, now: datetime) -
     if told.proposed:
         words = _("Lessons proposed in the last day: %(number)s") if period is Digest.DAILY else ""
         words = words or _("Lessons proposed in the last week: %(number)s")
-        names = "".join(f"\n- {_line(name)}" for name in told.proposed_names)
+        names = "".join(f"\n- {one_line(name)}" for name in told.proposed_names)
         yield words % {"number": told.proposed} + names + "\n" + address("notebook_inbox")
 
 
@@ -198,16 +185,3 @@ def _footer(end: str) -> Iterator[str]:
     yield _("How often you get this is set in your profile: %(address)s") % {"address": profile} + (
         "\n" + _("To get none any more: %(address)s") % {"address": end}
     )
-
-
-def _line(text: str) -> str:
-    """Somebody's title on one line."""
-    said = " ".join(text.split())
-    return said if len(said) <= LONGEST_TITLE else said[: LONGEST_TITLE - 1] + "…"
-
-
-def _close(server: EmailBackend) -> None:
-    try:
-        server.close()
-    except (SMTPException, OSError) as error:
-        log.warning("the mail server did not say goodbye: %s", type(error).__name__)

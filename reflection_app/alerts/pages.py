@@ -31,7 +31,7 @@ from reflection_app.alerts.letters import reader_of, unsubscribe
 from reflection_app.alerts.models import Channel, ChannelKind, ChannelMessage, MessageState, Topic
 from reflection_app.alerts.sending import TEST_DEADLINE_S, begin_test, send, test_refusal
 from reflection_app.alerts.services.notes import Meaning
-from reflection_app.core.errors import Conflict, InvalidInput
+from reflection_app.core.errors import Conflict, InvalidInput, wrong
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.project_settings import WaitingSettings
 from reflection_app.web.access import DeskRequest, back_to, confirm_page, get_channel_for, project_page
@@ -241,7 +241,7 @@ def switch(request: DeskRequest, channel_id: UUID) -> HttpResponse:
             change_channel(channel, ChannelChange(is_enabled=False), actor=request.place.actor)
             message = gettext("Switched off. What still waited to be told is forgotten.")
         case _other:
-            raise InvalidInput(gettext("What is the channel to be?"), errors=[{"field": "to", "message": "on or off"}])
+            raise wrong("to", "on or off", said=gettext("What is the channel to be?"))
     return back_to(request, "channel", channel.pk, message=message)
 
 

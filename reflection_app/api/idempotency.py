@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from reflection_app.api.problems import KeyReused
 from reflection_app.api.reading import is_json, read_body
 from reflection_app.api.view import DeskView
-from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.errors import ActionError, wrong
 from reflection_app.core.models import IdempotentAnswer
 
 HEADER = "Idempotency-Key"
@@ -42,9 +42,7 @@ def answer_once(view: DeskView, carry_out: Callable[[], Response]) -> Response:
     if key is None:
         return carry_out()
     if not USABLE.fullmatch(key):
-        raise InvalidInput(
-            f"{HEADER} is not usable.", errors=[{"field": HEADER, "message": "1 to 200 printable ASCII characters"}]
-        )
+        raise wrong(HEADER, "1 to 200 printable ASCII characters", said=f"{HEADER} is not usable.")
     with transaction.atomic():
         # A request with the same key waits here, on the unique index, until this one has committed or given up.
         answer, is_first = IdempotentAnswer.objects.get_or_create(

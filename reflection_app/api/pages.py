@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
-from reflection_app.core.errors import InvalidInput
+from reflection_app.core.errors import wrong
 from reflection_app.loops.storable import Moment
 
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -60,10 +60,8 @@ def get_page[M: Model](rows: QuerySet[M], *, request: Request, query: PageQuery,
                 raise ValueError("no direction")
             back, position = plain[:1] == b"<", order.position.validate_json(plain[1:])
         except (ValueError, ValidationError):
-            raise InvalidInput(
-                "The cursor is not one of this list's.",
-                errors=[{"field": "cursor", "message": "take it from next or previous, unchanged"}],
-            ) from None
+            why = "take it from next or previous, unchanged"
+            raise wrong("cursor", why, said="The cursor is not one of this list's.") from None
     descending = order.descending is not back
     if position is not None:
         rows = rows.filter(_beyond(order.fields, position, descending=descending))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
-from reflection_app.core.errors import ActionError, Contradicts, ExternalIdTaken
+from reflection_app.core.errors import ActionError
 
 log = logging.getLogger(__name__)
 
@@ -119,14 +119,11 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def problem_of(error: Exception) -> Problem:
-    if isinstance(error, ExternalIdTaken):
-        problem = _problem(error.status, str(error), title=error.title, errors=error.errors)
-        return problem.model_copy(update={"task_id": error.task_id, "run_id": error.run_id})
-    if isinstance(error, Contradicts):
-        problem = _problem(error.status, str(error), title=error.title, errors=error.errors)
-        return problem.model_copy(update={"conflicts": error.conflicts})
     if isinstance(error, ActionError):
-        return _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
+        problem = _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
+        # Of ExternalIdTaken, and of Contradicts.
+        told = {name: getattr(error, name) for name in ("task_id", "run_id", "conflicts") if hasattr(error, name)}
+        return problem.model_copy(update=told)
     if isinstance(error, APIException):
         return _problem(error.status_code, _text_of(error.detail))
     if detail := OF_DATABASE.get(getattr(error.__cause__, "sqlstate", None) or ""):

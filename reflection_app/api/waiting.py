@@ -5,6 +5,7 @@ from time import monotonic, sleep
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
@@ -96,15 +97,15 @@ def note_delivered(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, An
         if name in found and value:
             found[name].add(str(value))
     runs = {run_id for run_id in map(id_from, found["run_id"]) if run_id}
-    if tickets := found["ticket_id"] | found["rewind_ticket_id"]:
-        rows = Ticket.objects.filter(project=key.project, ticket_id__in=tickets)
-        runs.update(rows.values_list("run_id", flat=True))
-    if reviews := {review_id for review_id in map(id_from, found["review_id"]) if review_id}:
-        reviewed = Review.objects.filter(project=key.project, pk__in=reviews)
-        runs.update(reviewed.values_list("run_id", flat=True))
-    if reports := found["reflection_id"]:
-        reported = Report.objects.filter(project=key.project, reflection_id__in=reports)
-        runs.update(reported.values_list("run_id", flat=True))
+    rows: tuple[tuple[QuerySet[Any], str, set[Any]], ...] = (
+        (Ticket.objects.all(), "ticket_id", found["ticket_id"] | found["rewind_ticket_id"]),
+        (Report.objects.all(), "reflection_id", found["reflection_id"]),
+        (Review.objects.all(), "pk", {review_id for review_id in map(id_from, found["review_id"]) if review_id}),
+    )
+    for of_all, column, named in rows:
+        if named:
+            own = of_all.filter(project=key.project, **{f"{column}__in": named})
+            runs.update(own.values_list("run_id", flat=True))
     if runs:
         mark_seen(key.project, runs)
 

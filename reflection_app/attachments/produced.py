@@ -6,12 +6,12 @@ A look has the facts of one file, as one step found them. Bytes are kept once in
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
 
+from reflection_app.adapters.files import Produced
 from reflection_app.attachments.keeping import claimed_name, files_of, keep
 from reflection_app.attachments.models import Attachment, AttemptAttachment, ProducedFile
 from reflection_app.core.errors import InvalidInput
@@ -26,16 +26,6 @@ from reflection_app.runs.models import Attempt, Run, Step
 
 # What is opened at once: the worker has all of it in its memory.
 MOST_BYTES = 100_000_000
-
-
-@dataclass(frozen=True)
-class Produced:
-    """A file by the name that it was given. `content` is None where there are too many bytes to read them all."""
-
-    name: str
-    content: bytes | None
-    size: int
-    sha256: str
 
 
 def produced_by(run_id: UUID, *, attempt: int | None, is_written: bool) -> list[Produced]:

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.dispatch import receiver
 from django.utils import timezone
@@ -27,6 +27,7 @@ from reflection_app.reviews.claiming import lease_end
 from reflection_app.reviews.own_work import work_of_others
 
 SEATED = (JudgementState.CLAIMED, JudgementState.JUDGED)
+OF_OPEN_SETS = Q(pair__set__closed_at__isnull=True)
 # A try fails only where somebody else has just taken the very pair.
 TRIES = 50
 
@@ -67,13 +68,18 @@ def claim_next(project: Project, *, actor: Actor, set_id: UUID | None = None) ->
     return None
 
 
+def seats_of(
+    project: Project, state: JudgementState, *, actor: Actor, set_id: UUID | None = None
+) -> QuerySet[PairJudgement]:
+    """The actor's seats in this state; of all sets, unless one is named."""
+    seats = PairJudgement.objects.filter(project=project, person=actor.person_id, state=state)
+    return seats.filter(pair__set=set_id) if set_id else seats
+
+
 def held_by(project: Project, *, actor: Actor, set_id: UUID | None = None) -> QuerySet[PairJudgement]:
     """The seats of open sets that `actor` holds, or held and nobody else took, oldest first."""
-    seats = PairJudgement.objects.filter(
-        project=project, person=actor.person_id, state=JudgementState.CLAIMED, pair__set__closed_at__isnull=True
-    )
-    seats = seats.filter(pair__set=set_id) if set_id else seats
-    return seats.order_by("created_at", "id")
+    seats = seats_of(project, JudgementState.CLAIMED, actor=actor, set_id=set_id)
+    return seats.filter(OF_OPEN_SETS).order_by("created_at", "id")
 
 
 def free_pairs(project: Project, *, actor: Actor, set_id: UUID | None = None) -> QuerySet[Pair]:
@@ -168,14 +174,8 @@ def unskip_pairs(project: Project, *, actor: Actor, set_id: UUID | None = None) 
 
 def skipped_by(project: Project, *, actor: Actor, set_id: UUID | None = None) -> QuerySet[PairJudgement]:
     """What `actor` passed over and could still judge."""
-    seats = PairJudgement.objects.filter(
-        project=project,
-        person=actor.person_id,
-        state=JudgementState.SKIPPED,
-        pair__set__closed_at__isnull=True,
-        pair__judged__lt=F("pair__wanted"),
-    )
-    return seats.filter(pair__set=set_id) if set_id else seats
+    seats = seats_of(project, JudgementState.SKIPPED, actor=actor, set_id=set_id)
+    return seats.filter(OF_OPEN_SETS, pair__judged__lt=F("pair__wanted"))
 
 
 # Ending holds.
@@ -218,10 +218,9 @@ class Progress:
 
 
 def progress_of(project: Project, *, actor: Actor, set_id: UUID | None = None) -> Progress:
-    judged = PairJudgement.objects.filter(project=project, person=actor.person_id, state=JudgementState.JUDGED)
-    judged = judged.filter(pair__set=set_id) if set_id else judged.filter(pair__set__closed_at__isnull=True)
+    judged = seats_of(project, JudgementState.JUDGED, actor=actor, set_id=set_id)
     return Progress(
-        judged=judged.count(),
+        judged=(judged if set_id else judged.filter(OF_OPEN_SETS)).count(),
         left=free_pairs(project, actor=actor, set_id=set_id).count()
         + held_by(project, actor=actor, set_id=set_id).count(),
         skipped=skipped_by(project, actor=actor, set_id=set_id).count(),

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import Field
 
-from reflection_app.comparisons.claiming import AlreadyJudged, lost
+from reflection_app.comparisons.claiming import OF_OPEN_SETS, AlreadyJudged, lost, seats_of
 from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Preference
 from reflection_app.comparisons.sets import refuse_closed
 from reflection_app.core.audit import Actor, audit
@@ -90,7 +90,5 @@ def get_seat(project: Project, judgement_id: UUID, *, actor: Actor) -> PairJudge
 
 def last_judgement(project: Project, *, actor: Actor) -> PairJudgement | None:
     """What `actor` judged last of what is still open, for taking it back."""
-    mine = PairJudgement.objects.filter(
-        project=project, person=actor.person_id, state=JudgementState.JUDGED, pair__set__closed_at__isnull=True
-    )
-    return mine.order_by("-judged_at", "-id").first()
+    mine = seats_of(project, JudgementState.JUDGED, actor=actor)
+    return mine.filter(OF_OPEN_SETS).order_by("-judged_at", "-id").first()

@@ -21,13 +21,20 @@ class Variable:
     name: str
     default: str
     meaning: str
+    section: str
 
 
 DOCUMENTED: dict[str, Variable] = {}
+_sections = [""]
+
+
+def section(title: str) -> None:
+    """Document the variables that are read from here on under this title."""
+    _sections[0] = title
 
 
 def _read(name: str, default: str, meaning: str, environ: Mapping[str, str] | None) -> str:
-    DOCUMENTED[name] = Variable(name, default, meaning)
+    DOCUMENTED[name] = Variable(name, default, meaning, _sections[0])
     value = (os.environ if environ is None else environ).get(name, "").strip()
     return value or default
 

@@ -1,7 +1,8 @@
 """Celery's tasks that carry out actions. They stand above the actions, which ask for them by name."""
 
 import threading
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from celery import shared_task
@@ -28,17 +29,55 @@ from reflection_app.reviews.bulk import work_through
 from reflection_app.reviews.ending import reviews_without_right
 from reflection_app.reviews.models import BulkDecision, BulkState
 from reflection_app.runs.jobs import COMPARE_ENTRIES, EMBED_ENTRIES
-from reflection_app.runs.queueing import (
-    TAKE_AWAY,
-    WORK_BULK,
-    WORK_IMPORT,
-    WORK_RETENTION,
-    ask,
-)
+from reflection_app.runs.queueing import TAKE_AWAY, WORK_BULK, WORK_IMPORT, WORK_RETENTION, ask
 from reflection_app.sessions.traces import assemble_due, forget_spans
 from reflection_app.teams.notifications import send_waiting_mail
 from reflection_app.teams.retention import begin_due_retention, carry_out_retention, deleted_projects, take_project_away
 from reflection_app.teams.webhook_sending import due_webhooks, send_due, switch_off_forgotten
+
+JOBS = "reflection_app.config.jobs"
+# Actions that a message asks for as they are. Each may come twice, and does nothing the second time.
+compare_entries = shared_task(name=COMPARE_ENTRIES)(compare_due)
+for action, name in (
+    (refresh_search, f"{JOBS}.index_entries"),
+    (sum_recalls, f"{JOBS}.sum_recalls"),
+    (send_waiting_mail, f"{JOBS}.send_mail"),
+    (send_due_digests, f"{JOBS}.send_digests"),
+    (escalate_due, f"{JOBS}.escalate"),
+):
+    shared_task(name=name)(action)
+
+
+def _now(action: Callable[[datetime], object]) -> Callable[[], object]:
+    def act() -> object:
+        return action(timezone.now())
+
+    return act
+
+
+for at_a_time, name in (
+    (assemble_due, f"{JOBS}.assemble_traces"),
+    (forget_spans, f"{JOBS}.forget_spans"),
+    (sweep_unused, f"{JOBS}.sweep_attachments"),
+    (switch_off_forgotten, f"{JOBS}.tidy_webhooks"),
+):
+    shared_task(name=name)(_now(at_a_time))
+
+
+def _by_id(action: Callable[[UUID], object]) -> Callable[[str], object]:
+    def act(row_id: str) -> object:
+        return action(UUID(row_id))
+
+    return act
+
+
+for of_one, name in (
+    (work_through, WORK_BULK),
+    (carry_out_import, WORK_IMPORT),
+    (carry_out_retention, WORK_RETENTION),
+    (take_project_away, TAKE_AWAY),
+):
+    shared_task(name=name)(_by_id(of_one))
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)
@@ -50,24 +89,12 @@ SENT_WITHIN_S = 10
 receivers = threading.BoundedSemaphore(max(2, settings.WORKER_CONCURRENCY // 4))
 
 
-@shared_task(name=WORK_BULK)
-def work_bulk(bulk_id: str) -> None:
-    """Works a bulk decision through. A message that comes twice does nothing the second time."""
-    work_through(UUID(bulk_id))
-
-
 @shared_task(name="reflection_app.config.jobs.sweep_bulk")
 def sweep_bulk() -> None:
     """Asks again for the bulk decisions that nobody may be working on."""
     under_way = BulkDecision.objects.filter(state__in=(BulkState.RUNNING, BulkState.UNDOING))
     for bulk_id in under_way.filter(created_at__lt=timezone.now() - LOST_AFTER).values_list("pk", flat=True):
         ask(WORK_BULK, bulk_id)
-
-
-@shared_task(name=WORK_IMPORT)
-def work_import(import_id: str) -> None:
-    """Carries an import out. A message that comes twice does nothing the second time."""
-    carry_out_import(UUID(import_id))
 
 
 @shared_task(name="reflection_app.config.jobs.sweep_imports")
@@ -91,52 +118,10 @@ def embed_entries() -> None:
     compare_entries.apply_async(retry=False, expires=COMPARED_WITHIN_S)
 
 
-@shared_task(name="reflection_app.config.jobs.index_entries")
-def index_entries() -> None:
-    """Makes findable by their words what was written past the notebook's own ways, such as by an upgrade."""
-    refresh_search()
-
-
-@shared_task(name="reflection_app.config.jobs.sum_recalls")
-def sum_given() -> None:
-    """Adds to the entries' counts how often they were given to runs and agents since the last time."""
-    sum_recalls()
-
-
-@shared_task(name=COMPARE_ENTRIES)
-def compare_entries() -> None:
-    """Finds the near-duplicates and contradictions of what is new, or was put into other words."""
-    compare_due()
-
-
 @worker_shutting_down.connect
 def stop_embedding(**_: object) -> None:
     """What is not embedded yet is left to the next worker."""
     stopping.set()
-
-
-@shared_task(name="reflection_app.config.jobs.send_mail")
-def send_mail() -> None:
-    """Tells people by mail of what they have not read for a while, where mail is set up."""
-    send_waiting_mail()
-
-
-@shared_task(name="reflection_app.config.jobs.assemble_traces")
-def assemble_traces() -> None:
-    """Makes sessions of the traces that have come far enough."""
-    assemble_due(timezone.now())
-
-
-@shared_task(name="reflection_app.config.jobs.forget_spans")
-def forget_old_spans() -> None:
-    """Deletes the spans whose sessions were made long ago."""
-    forget_spans(timezone.now())
-
-
-@shared_task(name="reflection_app.config.jobs.sweep_attachments")
-def sweep_attachments() -> None:
-    """Deletes the files that no attempt holds."""
-    sweep_unused(timezone.now())
 
 
 @shared_task(name="reflection_app.config.jobs.lapse")
@@ -155,18 +140,6 @@ def keep() -> None:
         ask(WORK_RETENTION, retention_run_id)
 
 
-@shared_task(name=WORK_RETENTION)
-def work_retention(retention_run_id: str) -> None:
-    """Carries a pass out. A message that comes twice does nothing the second time."""
-    carry_out_retention(UUID(retention_run_id))
-
-
-@shared_task(name=TAKE_AWAY)
-def take_away(project_id: str) -> None:
-    """Takes a deleted project away, for a while; the sweep asks for the rest."""
-    take_project_away(UUID(project_id))
-
-
 @shared_task(name="reflection_app.config.jobs.sweep_deleted")
 def sweep_deleted() -> None:
     """Asks again for the projects that were deleted and are still there in part."""
@@ -183,11 +156,16 @@ def send_webhooks() -> None:
 
 @shared_task(name="reflection_app.config.jobs.send_to_webhook")
 def send_to_webhook(webhook_id: str) -> None:
-    """Sends what is due to one webhook, for a while. Where too many receivers are waited for, they are asked again."""
+    """Sends what is due to one webhook, for a while."""
+    _to_receiver(send_due, webhook_id)
+
+
+def _to_receiver(send: Callable[[UUID], object], outlet_id: str) -> None:
+    """Send, unless too many receivers are waited for already: then the next round asks again."""
     if not receivers.acquire(blocking=False):
         return
     try:
-        send_due(UUID(webhook_id))
+        send(UUID(outlet_id))
     finally:
         receivers.release()
 
@@ -202,25 +180,8 @@ def send_channels() -> None:
 
 @shared_task(name="reflection_app.config.jobs.send_to_channel")
 def send_to_channel(channel_id: str) -> None:
-    """Sends one channel what is due. Where too many receivers are waited for, it is asked for again."""
-    if not receivers.acquire(blocking=False):
-        return
-    try:
-        send_due_to_channel(UUID(channel_id))
-    finally:
-        receivers.release()
-
-
-@shared_task(name="reflection_app.config.jobs.escalate")
-def escalate() -> None:
-    """Tells of what has waited longer than the goals of its project."""
-    escalate_due()
-
-
-@shared_task(name="reflection_app.config.jobs.send_digests")
-def send_digests() -> None:
-    """Sends the members who want them the digests of the morning, where mail is set up."""
-    send_due_digests()
+    """Sends one channel what is due."""
+    _to_receiver(send_due_to_channel, channel_id)
 
 
 @shared_task(name="reflection_app.config.jobs.figure_runs")
@@ -229,9 +190,3 @@ def figure_runs() -> None:
     for _ in range(MOST_BATCHES):
         if figure_due() < AT_ONCE:
             return
-
-
-@shared_task(name="reflection_app.config.jobs.tidy_webhooks")
-def tidy_webhooks() -> None:
-    """Switches off webhooks that nobody resumes."""
-    switch_off_forgotten(timezone.now())

@@ -17,6 +17,7 @@ from reflection_app.config.static_files import add_static_headers
 
 BASE_DIR = env.PROJECT_DIR
 
+env.section("Server")
 PRODUCTION = env.flag(
     "PRODUCTION", default=False, meaning="`yes`: secure cookies, HTTPS required, no generated secrets, no demo project"
 )
@@ -50,6 +51,7 @@ CSRF_TRUSTED_ORIGINS = [
     if origin.strip()
 ]
 
+env.section("Database and broker")
 DATABASE_URL = env.text(
     "DATABASE_URL", "", "PostgreSQL to use instead of the embedded one: postgresql://user:pw@host/db"
 )
@@ -136,6 +138,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
 
+env.section("Accounts and mail")
 PROJECT_CREATORS = env.choice(
     "PROJECT_CREATORS", "staff", ("staff", "everyone"), "who can create projects: staff, or everyone with a login"
 )
@@ -208,6 +211,7 @@ TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
 
+env.section("Server")
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / (
     env.text("STATIC_DIR", "", "folder for collected static files; unset: `static` in the data folder")
@@ -262,10 +266,6 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Hand in tasks, follow their runs, and decide reviews.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     # A PATCH is described by the value that reads it, and by no second one under the same title.
     "COMPONENT_SPLIT_PATCH": False,
@@ -274,6 +274,7 @@ SPECTACULAR_SETTINGS = {
 WEB_PROCESSES = env.number(
     "WEB_PROCESSES", 0, "web processes of `make run` or a web container; 0: one per core, up to 4"
 ) or min(4, os.cpu_count() or 1)
+env.section("Workers")
 # Threads of one process take turns at its interpreter: two processes of 32 threads do what one of 64 does in two thirds
 # of its time, and of its CPU.
 WORKER_PROCESSES = env.number(
@@ -308,6 +309,7 @@ SANDBOX_MEMORY_MB = env.number(
     0,
     "memory that all sandboxes of one machine share; 0: half of the memory of the machine or container",
 )
+env.section("Reviews")
 REVIEW_LEASE_S = env.number(
     "REVIEW_LEASE_S", 600.0, "seconds that a claimed review stays locked without a heartbeat", at_least=1.0
 )
@@ -321,6 +323,7 @@ REVIEW_MIN_AUDIT_SHARE = env.number(
     "REVIEW_MIN_AUDIT_SHARE", 0.01, "minimum share of final verdicts that is sampled for audit", at_most=1
 )
 
+env.section("API and attachments")
 ATTACHMENT_MAX_MB = env.number(
     "ATTACHMENT_MAX_MB", 10, "largest file in an attempt, in MB; also the largest request", at_least=1, at_most=10
 )
@@ -334,6 +337,7 @@ API_REQUESTS_WITHOUT_KEY = env.number(
     "API_REQUESTS_WITHOUT_KEY", 60, "requests per minute and address without a valid key; 0: unlimited"
 )
 
+env.section("Reflection and completeness checks")
 REFLECTION_MODE = env.choice(
     "REFLECTION_MODE",
     "post_hoc",
@@ -341,6 +345,7 @@ REFLECTION_MODE = env.choice(
     "when finished work is reflected on, unless the task or project says otherwise: off, inline, post_hoc or both",
 )
 
+env.section("Models")
 FC_MODEL = env.text("FC_MODEL", "", "alias of LLM_MODEL; LLM_MODEL wins")
 LLM_MODEL = (
     env.text("LLM_MODEL", "", "model for every role, a litellm name; unset: the small built-in model") or FC_MODEL
@@ -397,11 +402,13 @@ EMBEDDING_MODEL = env.text(
 )
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "address of the built-in model; `manage.py up` sets it")
 
+env.section("Accounts and mail")
 MAIL_OPTIONS = mail_options(
     env.text("EMAIL_URL", "", "mail server: smtp+tls://user:password@host:587 or smtps://…; unset: no mail")
 )
 MAIL_FROM = env.text("EMAIL_FROM", "Reflection Desk <desk@localhost>", "sender of mail")
 MAIL_DELAY_S = env.number("MAIL_DELAY_S", 120.0, "seconds after which an unread notification is mailed", at_least=0.0)
+env.section("Server")
 PUBLIC_URL = public_url(
     env.text("PUBLIC_URL", "", "public address of the server, for links in mail; unset: the first trusted origin"),
     origins=CSRF_TRUSTED_ORIGINS,
@@ -409,6 +416,7 @@ PUBLIC_URL = public_url(
     port=PORT,
 )
 
+env.section("API and attachments")
 OUTGOING_ALLOWED_NETWORKS = env.networks(
     "OUTGOING_ALLOWED_NETWORKS", "private networks that tools may call, such as 10.1.0.0/16, separated by commas"
 )
@@ -456,6 +464,7 @@ LOGGING = {
     },
 }
 
+env.section("Reflection and completeness checks")
 # The completeness check, for projects that do not say otherwise. The names are those of the second design seed, the
 # bounds those of CompletenessSettings.
 COMPLETENESS: dict[str, object] = {

@@ -1,53 +1,45 @@
 """Logging in with an account of elsewhere: OpenID Connect providers, named in one variable."""
 
-import json
-import re
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 FORM = '[{"id": "corp", "name": "Corp", "url": "https://id.corp.example", "client_id": "…", "client_secret": "…"}]'
-FIELDS = {"id", "name", "url", "client_id", "client_secret"}
-ID = re.compile(r"[a-z0-9-]{1,40}")
+
+
+class Provider(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True, str_min_length=1)
+
+    id: str = Field(pattern=r"^[a-z0-9-]{1,40}$")
+    name: str
+    url: str = Field(pattern=r"^https?://[^/]+")
+    client_id: str
+    client_secret: str
 
 
 def oidc_apps(told: str) -> list[dict[str, Any]]:
     """The providers as allauth takes them; none where nothing is told. Raises ImproperlyConfigured."""
-    if not told:
-        return []
     try:
-        providers = json.loads(told)
-    except ValueError:
-        # Not quoted: it holds secrets.
-        raise ImproperlyConfigured(f"OIDC_PROVIDERS is no JSON. Its form is {FORM}") from None
-    if not isinstance(providers, list):
-        raise ImproperlyConfigured(f"OIDC_PROVIDERS is no list. Its form is {FORM}")
-    apps = [_app(provider, number) for number, provider in enumerate(providers, start=1)]
-    if len({app["provider_id"] for app in apps}) < len(apps):
+        providers = TypeAdapter(list[Provider]).validate_json(told or "[]")
+    except ValidationError as error:
+        # What was given is not quoted: it holds secrets.
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ImproperlyConfigured(f"OIDC_PROVIDERS, {place}: {first['msg']}. Its form is {FORM}") from None
+    if len({provider.id for provider in providers}) < len(providers):
         raise ImproperlyConfigured("Two providers of OIDC_PROVIDERS have the same id.")
-    return apps
-
-
-def _app(provider: object, number: int) -> dict[str, Any]:
-    if (
-        not isinstance(provider, dict)
-        or set(provider) != FIELDS
-        or not all(isinstance(value, str) and value.strip() for value in provider.values())
-    ):
-        raise ImproperlyConfigured(f"Provider {number} of OIDC_PROVIDERS is not of this form: {FORM}")
-    if not ID.fullmatch(provider["id"]):
-        raise ImproperlyConfigured(f"The id of provider {number} of OIDC_PROVIDERS has other signs than a-z, 0-9 and -")
-    parts = urlsplit(provider["url"])
-    if parts.scheme not in {"https", "http"} or not parts.hostname:
-        raise ImproperlyConfigured(f"The url of provider {number} of OIDC_PROVIDERS is no address of a site.")
-    return {
-        "provider_id": provider["id"],
-        "name": provider["name"],
-        "client_id": provider["client_id"],
-        "secret": provider["client_secret"],
-        "settings": {"server_url": provider["url"].rstrip("/")},
-    }
+    return [
+        {
+            "provider_id": provider.id,
+            "name": provider.name,
+            "client_id": provider.client_id,
+            "secret": provider.client_secret,
+            "settings": {"server_url": provider.url.rstrip("/")},
+        }
+        for provider in providers
+    ]
 
 
 def origins_of(apps: list[dict[str, Any]]) -> list[str]:

@@ -81,6 +81,10 @@ class AuditEntry(models.Model):
     after = models.JSONField(default=dict)
     address = models.GenericIPAddressField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Of the rows of teams/audit.py alone: whether its contents are kept from the reader for now, and who made the key
+    # that it tells of; nothing of people, and of keys that nobody did.
+    is_hidden: bool
+    made_by: str
 
     class Meta:
         indexes = (

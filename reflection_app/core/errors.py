@@ -32,9 +32,9 @@ class InvalidInput(ActionError):
         self.errors: list[dict[str, Any]] = capped(errors or [], more=more)
 
 
-def wrong(field: str, why: str) -> InvalidInput:
-    """What was sent cannot be used, for this one field."""
-    return InvalidInput(why, errors=[{"field": field, "message": why}])
+def wrong(field: str, why: str, *, said: str = "") -> InvalidInput:
+    """What was sent cannot be used, for this one field; `said` is the refusal as a whole, where that is another."""
+    return InvalidInput(said or why, errors=[{"field": field, "message": why}])
 
 
 def capped(errors: Sequence[dict[str, Any]], *, more: int = 0) -> list[dict[str, Any]]:

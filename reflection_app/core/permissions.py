@@ -6,42 +6,41 @@ stands for each of them. Where no scope is named, no key may do it, for it is a 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext_lazy as _
 
 from reflection_app.core.models import ApiKey, Membership, Role, Scope
 
 
-class Permission(StrEnum):
-    # Runs, tasks, sessions, tickets, reports, tools, the policy.
-    READ = "read"
-    # Speaking another protocol than REST at all; each thing asked for needs its own permission besides.
-    CONNECT = "connect"
-    # Reviews, questions and what is said about them.
-    READ_QUEUE = "read_queue"
-    READ_METRICS = "read_metrics"
-    READ_NOTEBOOK = "read_notebook"
-    READ_LIFT = "read_lift"
-    # Being told what the notebook holds, as agents are.
-    RECALL = "recall"
-    READ_AUDIT = "read_audit"
-    # Tasks, attempts, sessions, failures; cancelling and forking what runs.
-    HAND_IN = "hand_in"
-    ASK_FOR_REVIEW = "ask_for_review"
-    REVIEW = "review"
-    PROPOSE_ENTRIES = "propose_entries"
-    CURATE = "curate"
-    IMPORT_ENTRIES = "import_entries"
-    IMPORT_JUDGEMENTS = "import_judgements"
-    UNDO_OTHERS = "undo_others"
-    DELETE_TASKS = "delete_tasks"
-    CHANGE_TOOLS = "change_tools"
-    CHANGE_SETTINGS = "change_settings"
-    MANAGE_MEMBERS = "manage_members"
-    MANAGE_KEYS = "manage_keys"
-    MANAGE_WEBHOOKS = "manage_webhooks"
-    EXPORT_PROJECT = "export_project"
-    DELETE_DATA = "delete_data"
+class Permission(TextChoices):
+    """What somebody may do; the label completes "may"."""
+
+    READ = "read", _("read tasks, runs, sessions, tickets, reports, tools and settings")
+    CONNECT = "connect", _("speak MCP at all; each tool needs what the same call over REST needs")
+    READ_QUEUE = "read_queue", _("read reviews, questions and comments")
+    READ_METRICS = "read_metrics", _("read metrics, calibration and how far reviewers agree")
+    READ_NOTEBOOK = "read_notebook", _("read entries of the notebook, their versions and conflicts")
+    READ_LIFT = "read_lift", _("read what lessons do")
+    RECALL = "recall", _("be told lessons and rules, and take the notebook along")
+    READ_AUDIT = "read_audit", _("read who did what")
+    HAND_IN = "hand_in", _("hand in tasks, attempts, sessions and failures; cancel and fork runs")
+    ASK_FOR_REVIEW = "ask_for_review", _("ask for a review")
+    REVIEW = "review", _("decide reviews and instructions, answer questions, comment, order a redo")
+    PROPOSE_ENTRIES = "propose_entries", _("propose entries to the notebook, and tell how it went with lessons")
+    CURATE = "curate", _("decide on entries, edit and merge them, settle conflicts")
+    IMPORT_ENTRIES = "import_entries", _("bring entries in from files")
+    IMPORT_JUDGEMENTS = "import_judgements", _("import labels for calibration, and delete imports")
+    UNDO_OTHERS = "undo_others", _("take back what others decided, began or said")
+    DELETE_TASKS = "delete_tasks", _("delete tasks with their runs")
+    CHANGE_TOOLS = "change_tools", _("add, change, try and delete tools and their secrets")
+    CHANGE_SETTINGS = "change_settings", _("change limits, the review policy and how the project learns")
+    MANAGE_MEMBERS = "manage_members", _("invite and remove members, and change their roles")
+    MANAGE_KEYS = "manage_keys", _("create and revoke API keys")
+    MANAGE_WEBHOOKS = "manage_webhooks", _("add, change and test webhooks and channels")
+    EXPORT_PROJECT = "export_project", _("take the whole project along")
+    DELETE_DATA = "delete_data", _("decide how long things are kept, and delete the project")
 
 
 @dataclass(frozen=True)

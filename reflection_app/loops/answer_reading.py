@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import json_repair
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from reflection_app.loops.storable import storable, storable_value
+from reflection_app.loops.storable import leaves, storable, storable_value
 from reflection_app.loops.texts import at_most
 from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.loops.verdicts import LONGEST_TEXT
@@ -186,7 +186,8 @@ class Quoted:
         pairs = [pair for pair in _scalars(piece.value) if pair[0] in self._fields]
         if len(pairs) >= FEWEST_ALIKE and all(pair in self._pairs for pair in pairs):
             return True
-        scalars, texts = list(_scalars(piece.value, deep=True)), list(_texts(piece.value))
+        scalars = list(_scalars(piece.value, deep=True))
+        texts = [one for one in leaves(piece.value) if isinstance(one, str)]
         return (
             bool(scalars)
             and len(scalars) + len(texts) >= FEWEST_ALIKE
@@ -203,15 +204,6 @@ def _scalars(value: Any, *, deep: bool = False) -> Iterator[tuple[str, bool | fl
         elif deep:
             for item in inner if isinstance(inner, list) else [inner]:
                 yield from _scalars(item, deep=True)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for inner in inside:
-        if isinstance(inner, str):
-            yield inner
-        else:
-            yield from _texts(inner)
 
 
 def _plain(text: str) -> str:

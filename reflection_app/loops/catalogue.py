@@ -27,8 +27,7 @@ from reflection_app.loops.merge_suggestion import merge_suggestion
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import AnsweredByPerson, LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.crash_report import report_crash
-from reflection_app.loops.reflection_protocol import reflection_protocol
+from reflection_app.loops.reflection_protocol import reflection_protocol, report_crash
 from reflection_app.loops.reflexion import reflexion
 from reflection_app.loops.required_review import reviewed_end
 from reflection_app.loops.task_spec import OF_THE_DESK, Execution, Mode, TaskKind, TaskSpec

@@ -1,7 +1,7 @@
 """Code without tests: a model writes some first, and they are suspects, not judges.
 
 On recorded runs, obeying tests that a model wrote made a loop worse than not looping. So the first answer is kept until
-there is evidence against it (loops/referee), and a pick that the evidence does not settle goes to a person. A run
+there is evidence against it (loops/referee.py), and a pick that the evidence does not settle goes to a person. A run
 succeeds only where a person says so or the kept code passes every test that nothing shows to be wrong.
 """
 
@@ -13,8 +13,7 @@ from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, failures_in_words, s
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.referee.suspect_tests import SuspectTests, suspect_tests
-from reflection_app.loops.referee.weighing import weigh
+from reflection_app.loops.referee import SuspectTests, suspect_tests, weigh
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
@@ -29,7 +28,7 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
     Where no test can be used, nothing real can check the code, and the critic judges it.
     """
     suspects = await write_tests(spec, run)
-    if suspects.is_empty:
+    if not suspects.script:
         return await actor_critic(spec, run)
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
     entry_point = suspects.entry_point or None
@@ -94,37 +93,31 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
 async def _record(
     found: Pick, run: Progress, *, number: int, report: TestReport, score: float
 ) -> tuple[Judgement, Pick]:
-    """The judgement of the attempt that stands after attempt `number`, and the pick, both as recorded.
+    """Return the judgement of the attempt that is picked after attempt `number`, and the pick, both as recorded.
 
     Where a person edited the verdict on attempt `number`, in a fork, it is that one.
     """
-    key = f"attempt-{number}"
-    judged = await run.record(judge(found, attempt=number, report=report, score=score), key=f"{key}/verdict")
-    pick = await run.record_pick(found, key=f"{key}/pick")
+    is_kept = found.attempt == number
+    judged = Judgement(
+        attempt=number,
+        referee=Referee.GENERATED_TESTS,
+        verdict=Verdict.PASS if is_kept and found.settled and not found.against else Verdict.REVISE,
+        score=score,
+        confidence=found.confidence if is_kept else None,
+        tests=report,
+    )
+    judged = await run.record(judged, key=f"attempt-{number}/verdict")
+    pick = await run.record_pick(found, key=f"attempt-{number}/pick")
     if judged.referee is Referee.PERSON:
         return judged, pick
     last = next(judged for judged in reversed(run.judgements) if judged.attempt == pick.attempt)
+    # Later attempts change the confidence in an earlier one, and the review queue is sorted by it.
+    by_pick = last.model_copy(update={"confidence": pick.confidence})
     if pick.settled and not pick.against and not last.passed:
         # A person cleared it, in a fork; or the run began when the same answers again cleared an attempt of its tests.
-        cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": pick.confidence})
+        cleared = by_pick.model_copy(update={"verdict": Verdict.PASS})
         return await run.record(cleared, key=f"attempt-{number}/cleared"), pick
-    if last.referee is Referee.GENERATED_TESTS:
-        # Later attempts change the confidence in an earlier one, and the review queue is sorted by it.
-        last = last.model_copy(update={"confidence": pick.confidence})
-    return last, pick
-
-
-def judge(pick: Pick, *, attempt: int, report: TestReport, score: float) -> Judgement:
-    """Return PASS for the picked attempt if the pick is settled and no test is against it, else REVISE."""
-    is_kept = pick.attempt == attempt
-    return Judgement(
-        attempt=attempt,
-        referee=Referee.GENERATED_TESTS,
-        verdict=Verdict.PASS if is_kept and pick.settled and not pick.against else Verdict.REVISE,
-        score=score,
-        confidence=pick.confidence if is_kept else None,
-        tests=report,
-    )
+    return by_pick if last.referee is Referee.GENERATED_TESTS else last, pick
 
 
 def _unverified(pick: Pick, run: Progress) -> Outcome:
@@ -135,8 +128,8 @@ def _unverified(pick: Pick, run: Progress) -> Outcome:
 
 def failures_prompt(report: TestReport, *, examples: int) -> str:
     """What the model is told of failures: the task's own examples as certain, its colleague's tests as doubtful."""
-    certain = tuple(result for result in report.results[:examples] if not result.passed and not result.is_broken)
-    doubtful = tuple(result for result in report.results[examples:] if not result.passed and not result.is_broken)
+    certain = tuple(result for result in report.failed if result in report.results[:examples])
+    doubtful = tuple(result for result in report.failed if result not in certain)
     return prompt(
         "code_suspect_failures",
         failed=len(report.failed),

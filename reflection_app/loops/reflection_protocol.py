@@ -12,15 +12,24 @@ from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.executing import ask_for_knowledge, execute, keep_the_agents, look_again
-from reflection_app.loops.protocol.judging import judge
-from reflection_app.loops.protocol.making import first_attempt, has_room, make, prefer_an_answer
+from reflection_app.loops.protocol.judging import broken_off, judge
+from reflection_app.loops.protocol.making import LONGEST_MESSAGE, first_attempt, has_room, make, prefer_an_answer
 from reflection_app.loops.protocol.reflecting import classify_error, explore, reflect
 from reflection_app.loops.protocol.repair_plans import plan_repairs
 from reflection_app.loops.protocol.reporting import analysed, keep_report
-from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, checkpoint_for, lowered_by
+from reflection_app.loops.protocol.rounds import (
+    Analysis,
+    BrokenBy,
+    Interruption,
+    Made,
+    SentBack,
+    checkpoint_for,
+    lowered_by,
+)
 from reflection_app.loops.protocol.stages import Executed
 from reflection_app.loops.protocol.submitting import resume, revision_messages, submit
 from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Outcome, Referee
 
 
@@ -55,11 +64,7 @@ async def _rounds(spec: TaskSpec, run: Progress, empty: list[int]) -> Outcome:
 
 async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
     """The revised output of an attempt that was sent back, as the next attempt."""
-    explored = await explore(spec, run, back)
-    reflected = await reflect(spec, run, back, explored)
-    classified = await classify_error(spec, run, back, explored, reflected)
-    planned = await plan_repairs(spec, run, back, reflected, classified)
-    analysis = await analysed(spec, run, back, reflected=reflected, classified=classified, planned=planned)
+    analysis = await analyse(spec, run, back)
     done: list[Executed] = []
     try:
         made = await _repair(spec, run, back, analysis, done)
@@ -102,3 +107,34 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
     if is_external:
         await keep_the_agents(spec, run, back, analysis, made, done=done)
     return made
+
+
+async def analyse(spec: TaskSpec, run: Progress, back: SentBack) -> Analysis:
+    """The first four steps, with their report."""
+    explored = await explore(spec, run, back)
+    reflected = await reflect(spec, run, back, explored)
+    classified = await classify_error(spec, run, back, explored, reflected)
+    planned = await plan_repairs(spec, run, back, reflected, classified)
+    return await analysed(spec, run, back, reflected=reflected, classified=classified, planned=planned)
+
+
+# The ticket and the report of a run that a failed model call ends, in any loop. Code writes both without a model.
+
+
+async def report_crash(spec: TaskSpec, run: Progress, failure: EffectFailed) -> None:
+    """Record a ticket and a report of class 3.3.3 if `failure` is the failed model call that ends the run.
+
+    A call that a loop recovers from, and one whose attempt was sent back already, get none.
+    """
+    call = run.failed_call
+    if call is None or call.failure is not failure:
+        return
+    number = call.attempt or max(run.attempts, default=0) or 1
+    if number in run.tickets:
+        return
+    message = str(failure)[:LONGEST_MESSAGE] or "the call failed"
+    broken = Interruption(BrokenBy.FAILED_CALL, call.key, message, call.last_good_step)
+    made = Made(number, run.contents.get(number, ""), (), interruption=broken)
+    judgement = broken_off(made.number, broken)
+    ticket = await issue_ticket(spec, run, judgement, trigger=Trigger.INTERRUPTION)
+    await analyse(spec, run, SentBack(made, judgement, ticket))

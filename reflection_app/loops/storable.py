@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -70,6 +71,22 @@ def storable_value(value: Any) -> Any:
         case list():
             return [storable_value(item) for item in value]
     return value
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield the texts, numbers, truth values and nulls in a JSON value, in order.
+
+    Without recursion: models and agents nest as deep as they like.
+    """
+    left = [value]
+    while left:
+        match left.pop():
+            case dict() as inner:
+                left += reversed(inner.values())
+            case list() | tuple() as items:
+                left += reversed(items)
+            case one:
+                yield one
 
 
 # Points in time as callers write them, in a form that can be looked for.

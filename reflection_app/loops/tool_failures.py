@@ -8,6 +8,7 @@ from typing import Any
 
 from reflection_app.loops.content_parts import text_of_parts
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.diagnosis.modifiers import is_number
 from reflection_app.loops.diagnosis.rules import RULES
 
 # Reading the messages of a session, which come in the form of OpenAI's chat completions and never quite alike.
@@ -152,7 +153,7 @@ def _is_failed_value(value: Any) -> bool:
         return bool(found["iserror"])
     if any(found.get(key) for key in ERROR_KEYS) or found.get("success") is False or found.get("ok") is False:
         return True
-    if any(_is_number(found.get(key)) and found[key] != 0 for key in EXIT_KEYS):
+    if any(is_number(found.get(key)) and found[key] != 0 for key in EXIT_KEYS):
         return True
     # A status beside data, without a reason, is that of what was asked about: {"order": 7, "status": "failed"}.
     is_envelope = raw.keys() <= STATUS_KEYS or bool(raw.keys() & REASON_KEYS)
@@ -160,15 +161,11 @@ def _is_failed_value(value: Any) -> bool:
         is_text = isinstance(raw[key], str)
         if is_text and not is_envelope:
             continue
-        if _is_number(found[key]) and 400 <= found[key] <= 599:
+        if is_number(found[key]) and 400 <= found[key] <= 599:
             return True
         if is_text and BAD_STATUS.fullmatch(raw[key].strip()):
             return True
     return False
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _plain_value(value: Any) -> Any:

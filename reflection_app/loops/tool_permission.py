@@ -18,7 +18,8 @@ from pydantic import JsonValue
 from judgement.operation_words import ACTION, LIGHT, NOT, meanings
 from judgement.same_operation import LONGEST, pieces
 from reflection_app.loops.completeness.checks import stands_in
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Text, leaves
+from reflection_app.loops.texts import one_line
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.values import Value
 
@@ -166,9 +167,9 @@ _CHINESE = re.compile(f"[{_HAN}]")
 
 def saves_produced(call: ToolCall, produced: Sequence[str]) -> bool:
     """Return True if some argument carries a result of this run: its text, or the name that a tool gave to it."""
-    values = [_in_one_line(value) for value in leaves(call.arguments) if isinstance(value, str)]
+    values = [one_line(value) for value in leaves(call.arguments) if isinstance(value, str)]
     for result in produced:
-        whole = _in_one_line(result)
+        whole = one_line(result)
         names = {name for name in _names_in(result) if len(name) >= SHORTEST_NAME}
         for value in values:
             if value in names or (is_wording(value) and value in whole) or (is_wording(whole) and whole in value):
@@ -177,17 +178,13 @@ def saves_produced(call: ToolCall, produced: Sequence[str]) -> bool:
 
 
 def _names_in(result: str) -> Iterator[str]:
-    yield _in_one_line(result)
+    yield one_line(result)
     if result.lstrip()[:1] in {"{", "["}:
         try:
             value = json.loads(result)
         except (ValueError, RecursionError):
             return
-        yield from (_in_one_line(one) for one in leaves(value) if isinstance(one, str))
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
+        yield from (one_line(one) for one in leaves(value) if isinstance(one, str))
 
 
 def is_wording(text: str) -> bool:
@@ -195,19 +192,6 @@ def is_wording(text: str) -> bool:
     if len(_CHINESE.findall(text)) >= SHORTEST_CHINESE_WORDING:
         return True
     return len(text) >= SHORTEST_WORDING and " " in text.strip()
-
-
-def leaves(value: JsonValue) -> Iterator[str | int | float | bool | None]:
-    """Yield the values at the ends of a JSON value. Without recursion: models nest as deep as they like."""
-    left = [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
-        else:
-            yield one
 
 
 # The task's own words, as another model quoted them. Its yes is only believed where code finds the deed in the quote.

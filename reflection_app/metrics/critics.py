@@ -5,7 +5,7 @@ forks, what a person edited, runs that do again what was judged before, scripts,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -26,6 +26,7 @@ from reflection_app.metrics.calibration import (
     compared_items,
 )
 from reflection_app.metrics.definitions import Chosen
+from reflection_app.metrics.review_figures import of_the_choice
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 from reflection_app.reviews.policy import Facts, chance_to_wait, cost_then
 from reflection_app.runs.models import Step
@@ -179,12 +180,9 @@ def still_to_come(project_id: UUID, chosen: Chosen) -> Drawn:
 
 def _asked_for_by_policy(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
     """Of the verdicts given in the period. Which model made the attempts plays no part here."""
-    wanted = {"run__task__agent": chosen.agent, "run__mode": chosen.mode}
-    # The type that a classifier gave to a task is known of finished runs.
-    kind = Q(run__task__kind=chosen.kind) | Q(run__figure__kind=chosen.kind) if chosen.kind else Q()
     by_policy = Q(panel__isnull=True, reason__in=BY_POLICY) | Q(panel__reason__in=BY_POLICY)
     return Review.objects.filter(
-        by_policy & kind,
+        by_policy & of_the_choice(replace(chosen, model="")),
         project=project_id,
         run__parent__isnull=True,
         run__is_scripted=False,
@@ -195,7 +193,6 @@ def _asked_for_by_policy(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
         verdict__step__edited_by_label="",
         verdict__created_at__gte=chosen.begin,
         verdict__created_at__lt=chosen.end,
-        **{name: value for name, value in wanted.items() if value},
     ).order_by()
 
 

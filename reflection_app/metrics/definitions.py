@@ -123,15 +123,10 @@ class Point:
     figures: Mapping[str, Figure]
 
 
-@dataclass(frozen=True)
-class Spend:
-    """What one role of one model took. `is_known` is false where a price of some call was not known."""
+@dataclass(frozen=True, kw_only=True)
+class Took:
+    """What something cost. `is_known` is false where a price of some call was not known."""
 
-    role: str
-    model: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
     cost_usd: Decimal
     is_known: bool = True
 
@@ -141,17 +136,22 @@ class Spend:
         return self.cost_usd if self.is_known or self.cost_usd else None
 
 
-@dataclass(frozen=True)
-class TaskSpend:
+@dataclass(frozen=True, kw_only=True)
+class Spend(Took):
+    """What one role of one model took."""
+
+    role: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpend(Took):
     task_id: str
     objective: str
     tokens: int
-    cost_usd: Decimal
-    is_known: bool = True
-
-    @property
-    def known_cost_usd(self) -> Decimal | None:
-        return self.cost_usd if self.is_known or self.cost_usd else None
 
 
 @dataclass(frozen=True)

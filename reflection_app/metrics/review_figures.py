@@ -135,7 +135,7 @@ def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = N
 
 def open_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
     """What waits for people now, of scripted runs as well."""
-    return Review.objects.filter(_of_the_choice(chosen), project=project_id, state__in=OPEN).order_by()
+    return Review.objects.filter(of_the_choice(chosen), project=project_id, state__in=OPEN).order_by()
 
 
 def age_at(now: datetime) -> Case:
@@ -151,7 +151,7 @@ def decided_reviews(project_id: UUID, chosen: Chosen, *, by_keys: bool = False) 
     """What people, or else keys, decided in the period, in no order; nothing that is still said blindly."""
     is_public = Q(panel__isnull=True) | ~Q(panel__state=PanelState.OPEN)
     return Review.objects.filter(
-        is_public & _of_the_choice(chosen),
+        is_public & of_the_choice(chosen),
         project=project_id,
         run__is_scripted=chosen.scripted,
         state=ReviewState.DECIDED,
@@ -161,7 +161,7 @@ def decided_reviews(project_id: UUID, chosen: Chosen, *, by_keys: bool = False) 
     ).order_by()
 
 
-def _of_the_choice(chosen: Chosen) -> Q:
+def of_the_choice(chosen: Chosen) -> Q:
     """By the run that the verdict is of; the model is the one that made the attempt."""
     wanted = {"run__task__agent": chosen.agent, "run__mode": chosen.mode, "attempt__step__model": chosen.model}
     found = Q(**{name: value for name, value in wanted.items() if value})

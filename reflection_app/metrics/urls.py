@@ -13,9 +13,9 @@ Metric = partial(Page, within=_("Metrics"))
 urlpatterns: list[URLPattern] = [
     Page("metrics/", figures.metrics_page, "metrics", _("Metrics"), "chart", words="figures charts statistics cost"),
     Metric("metrics/reviews/", figures.review_metrics, "review_metrics", _("Figures of reviews"), "chart"),
-    path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
-    path("metrics/corrections/", figures.correction_metrics, name="correction_metrics"),
-    path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
+    path("metrics/lessons/", figures.removed_page, {"to": "lift"}, name="lesson_metrics"),
+    path("metrics/corrections/", figures.removed_page, {"to": "metrics"}, name="correction_metrics"),
+    path("metrics/referees/", figures.removed_page, {"to": "calibration"}, name="referee_metrics"),
     Metric("metrics/dashboards/", dashboards.dashboard_list, "dashboards", _("Dashboards"), "chart", words="figures"),
     path("metrics/dashboards/new/", dashboards.edit_dashboard, name="new_dashboard"),
     path("metrics/dashboards/<uuid:dashboard_id>/", dashboards.dashboard_page, name="dashboard"),
@@ -36,7 +36,12 @@ calibration_urlpatterns: list[URLPattern] = [
     path("metrics/calibration/import/", calibration.import_file, name="import_judgements"),
     path("metrics/calibration/import/<uuid:judgements_id>/delete/", calibration.drop_import, name="delete_judgements"),
     # Pages that were there before; bookmarks lead to the calibration.
-    path("metrics/calibration/items/", calibration.former_page, name="judged_items"),
-    path("metrics/calibration/items/<uuid:item_id>/", calibration.former_page, name="judged_item"),
-    path("metrics/calibration/import/<uuid:judgements_id>/", calibration.former_page, name="judgements_shown"),
+    path("metrics/calibration/items/", figures.removed_page, {"to": "calibration"}, name="judged_items"),
+    path("metrics/calibration/items/<uuid:item_id>/", figures.removed_page, {"to": "calibration"}, name="judged_item"),
+    path(
+        "metrics/calibration/import/<uuid:judgements_id>/",
+        figures.removed_page,
+        {"to": "calibration"},
+        name="judgements_shown",
+    ),
 ]

@@ -5,21 +5,15 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from notebook_app.public import (
-    KEPT,
-    Change,
-    Claim,
-    EntryKind,
-    EntryState,
-    Exposure,
-    KeptEntry,
-    LessonLift,
-    level_of,
-)
-from reflection_app.api.reading import Answer, OrNull, PageAnswer
+from notebook_app.kinds import Change, EntryKind, EntryState
+from notebook_app.lift import level_of
+from notebook_app.lift_list import Claim, LessonLift
+from notebook_app.public import Entry, Exposure
+from notebook_app.versions import KEPT
+from reflection_app.api.reading import Answer, OrNull, PageAnswer, Username
 from reflection_app.core.ids import id_from
 from reflection_app.notebook.bulk import BulkResult
 
@@ -39,7 +33,7 @@ class EntryAnswer(Answer):
     agents: list[str] = Field(description="the agents that it was seen at, the first one first")
     category: str
     tags: list[str]
-    owner: str | None
+    owner: Username
     source: str = Field(description="what the proposer calls it")
     occurrences: int = Field(description="how often it was found")
     last_seen_at: AwareDatetime
@@ -56,7 +50,7 @@ class EntryAnswer(Answer):
         validation_alias="merged_into_id", description="where merged or superseded, the entry that holds instead"
     )
     reason: str
-    decided_by: Annotated[str | None, OrNull]
+    decided_by: Annotated[str | None, OrNull] = Field(validation_alias="decided_by_label")
     decided_at: AwareDatetime | None
     recalled: int = Field(description="how often it was given to somebody at work")
     last_recalled_at: AwareDatetime | None
@@ -144,15 +138,14 @@ class BulkCurationAnswer(Answer):
     items: list[BulkCurationItem]
 
 
-def entry_answer(entry: KeptEntry) -> EntryAnswer:
-    return entry_answers([entry])[0]
+def entry_answer(entry: Entry) -> EntryAnswer:
+    return EntryAnswer.from_row(entry)
 
 
-def entry_answers(entries: Sequence[KeptEntry]) -> list[EntryAnswer]:
-    """The entries in their order, with the names of their owners; one query for all."""
-    owners = {entry.owner_id for entry in entries if entry.owner_id is not None}
-    names = dict(User.objects.filter(pk__in=owners).values_list("pk", "username")) if owners else {}
-    return [EntryAnswer.from_row(entry, owner=names.get(entry.owner_id or 0)) for entry in entries]
+def entry_answers(entries: Sequence[Entry]) -> list[EntryAnswer]:
+    """The entries in their order; the names of their owners by one query."""
+    prefetch_related_objects(entries, "owner")
+    return [entry_answer(entry) for entry in entries]
 
 
 def version_answer(row: Any) -> VersionAnswer:

@@ -10,36 +10,48 @@ from dataclasses import replace
 from django.core.cache import cache
 from django.db import DatabaseError, OperationalError, transaction
 from django.utils import timezone
+from pydantic import BaseModel, ConfigDict, StrictBool
 from redis import RedisError
 
 from judgement.lesson_screening import log_odds
 from judgement.linear import MODEL
-from notebook_app.public import (
-    EntryState,
+from notebook_app.comparing import WheelsModel, compare, due
+from notebook_app.kinds import EntryState
+from notebook_app.meaning import (
     Lacking,
-    Space,
-    WheelsModel,
     WrongDimensions,
     activate_space,
     active_space,
-    compare,
     drop_other_spaces,
-    due,
-    keep_reading,
     keep_vectors,
     known_space,
     lacking_vectors,
-    reading_of,
-    unread,
     wanted_space,
 )
-from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model, wheels_file
+from notebook_app.public import Space
+from notebook_app.screening import Opinion
+from notebook_app.screening_by_meaning import keep_reading, reading_of, unread
+from reflection_app.adapters.llm import (
+    CompletionRequest,
+    ModelError,
+    TextRefused,
+    can_look_back,
+    complete,
+    embed,
+    embedding_model,
+    model_for,
+    screening_model,
+    wheels_file,
+)
 from reflection_app.core.audit import Actor
 from reflection_app.core.connections import released
 from reflection_app.core.models import Project
 from reflection_app.core.turn import Turn
+from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
+from reflection_app.loops.framing import framed
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.values import system, user
 from reflection_app.notebook.proposing import notify_of_flag, ring_notebook
-from reflection_app.notebook.second_opinion import second_opinion
 
 # Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
 #
@@ -216,7 +228,7 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
                         reading = replace(reading, opinion=second_opinion(project, reading.passage))
                 with transaction.atomic():
                     flagged = keep_reading(one, reading)
-                    if flagged is not None and flagged.state is EntryState.APPROVED:
+                    if flagged is not None and flagged.state == EntryState.APPROVED:
                         notify_of_flag(flagged, actor=Actor())
                 if flagged is not None:
                     ring_notebook(one.project_id)
@@ -226,3 +238,43 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
     finally:
         turn.give_up()
     return False
+
+
+# A language model's opinion of a lesson that the classifier is unsure of. It adds flags and takes none away.
+
+ROLE = "reflector"
+# A script answers under the key "screen-lesson".
+KEY = "screen"
+WITHIN_S = 30.0
+MOST_TOKENS = 300
+LONGEST_PASSAGE = 1_000
+LONGEST_WHY = 300
+
+
+class ScreeningAnswer(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    hostile: StrictBool
+    why: str = ""
+
+
+def second_opinion(project: Project, passage: str) -> Opinion | None:
+    """The opinion of the project's model that reflects; None if there is none, or it gave no usable answer."""
+    if not can_look_back(ROLE, project.models_by_role, key=KEY, is_asked_for=False):
+        return None
+    model = model_for(ROLE, project.models_by_role)
+    asked = framed(passage, name="lesson", most=LONGEST_PASSAGE)
+    request = CompletionRequest(
+        model=model,
+        messages=(system(prompt("screen_system")), user(asked)),
+        key=f"{KEY}-lesson",
+        timeout_s=WITHIN_S,
+        temperature=0.0,
+        max_tokens=MOST_TOKENS,
+    )
+    try:
+        answer = read_answer(complete(request).text, schema=ScreeningAnswer, asked=asked)
+    except (ModelError, UnusableAnswerError) as error:
+        log.warning("no second opinion on a lesson: %s", error)
+        return None
+    return Opinion(steers=answer.hostile, why=answer.why[:LONGEST_WHY], model=model)

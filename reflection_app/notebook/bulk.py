@@ -11,17 +11,17 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from pydantic import Field
 
-from notebook_app import public
-from notebook_app.public import KeptEntry
+from notebook_app.changing import lock_notebook
+from notebook_app.public import Entry
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours, wrong
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.values import Value
 from reflection_app.notebook import curating
-from reflection_app.notebook.curating import may_undo_deed, undo_curation
+from reflection_app.notebook.curating import may_undo, undo_curation
 from reflection_app.notebook.input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput
-from reflection_app.notebook.proposing import no_such_entry
+from reflection_app.notebook.proposing import get_entry_for
 
 MOST_ENTRIES = 500
 KIND = "entrybulk"
@@ -89,10 +89,8 @@ def curate_together(project: Project, data: BulkCuration, *, actor: Actor) -> Bu
     _lock_together(project)
     items = []
     for entry_id in dict.fromkeys(data.entries):
-        before = public.entry_of(project.pk, entry_id)
         try:
-            if before is None:
-                raise no_such_entry()
+            before = get_entry_for(project, entry_id)
             entry = _curate(project, data, owner, before, actor=actor)
         except ActionError as error:
             items.append(BulkItemResult(entry_id, is_done=False, why=str(error)))
@@ -120,7 +118,7 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
     begun = trail.filter(action=CURATED).first()
     if begun is None:
         raise NotFound(_("There is no such bulk change."))
-    if not may_undo_deed(begun, actor=actor):
+    if not may_undo(project.pk, user_id=begun.user_id, key_id=begun.api_key_id, actor=actor):
         raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": begun.actor_label})
     if trail.filter(action=UNDONE).exists():
         raise Conflict(_("This bulk change was taken back already."))
@@ -143,10 +141,10 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
 def _lock_together(project: Project) -> None:
     """Inside of a transaction of the caller's every entry stays locked until its end: one such at a time, then."""
     if connection.in_atomic_block:
-        public.lock_notebook(project.pk)
+        lock_notebook(project.pk)
 
 
-def _curate(project: Project, data: BulkCuration, owner: User | None, before: KeptEntry, *, actor: Actor) -> KeptEntry:
+def _curate(project: Project, data: BulkCuration, owner: User | None, before: Entry, *, actor: Actor) -> Entry:
     """One of them as it is then; nothing is done where it is so already."""
     curation = CurationInput(reason=data.reason)
     if data.do is BulkDeed.OWN:
@@ -157,15 +155,15 @@ def _curate(project: Project, data: BulkCuration, owner: User | None, before: Ke
     if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
         named = [" ".join(tag.split()) for tag in data.tags if tag.strip()]
         if data.do is BulkDeed.ADD_TAGS:
-            tags = (*before.tags, *(tag for tag in named if tag not in before.tags))
+            tags = [*before.tags, *(tag for tag in named if tag not in before.tags)]
         else:
-            tags = tuple(tag for tag in before.tags if tag not in named)
+            tags = [tag for tag in before.tags if tag not in named]
         if tags == before.tags:
             return before
         # Not validated as an input: one tag too many is refused for this entry alone.
-        wanted: Any = TagsInput.model_construct(tags=tags, expected_version=before.version)
+        wanted: Any = TagsInput.model_construct(tags=tuple(tags), expected_version=before.version)
         return curating.tag_entry(project, before.id, wanted, actor=actor)
-    deeds: dict[BulkDeed, Callable[..., KeptEntry]] = {
+    deeds: dict[BulkDeed, Callable[..., Entry]] = {
         BulkDeed.APPROVE: curating.approve_entry,
         BulkDeed.REJECT: curating.reject_entry,
         BulkDeed.RETIRE: curating.retire_entry,

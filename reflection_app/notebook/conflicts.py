@@ -13,16 +13,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import Field
 
-from notebook_app import public
-from notebook_app.public import (
-    ConflictKind,
-    ConflictMovedOn,
-    ConflictState,
-    NoSuchConflict,
-    SeenConflict,
-    Settlement,
-    Settling,
-)
+from notebook_app.conflicts import ask_for_suggestion, conflict_of, settle_conflict, unsettle_conflict
+from notebook_app.kinds import ConflictMovedOn, NoSuchConflict
+from notebook_app.public import Conflict, ConflictKind, ConflictState, Settlement
 from reflection_app.core.audit import Actor, Target, audit
 from reflection_app.core.errors import AskedAlready, ConflictSettled, NotFound, wrong
 from reflection_app.core.models import Project
@@ -72,7 +65,7 @@ class UnsettleInput(Value):
     reason: Reason = ""
 
 
-def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Actor) -> SeenConflict:
+def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Actor) -> Conflict:
     """The settled conflict. Raises NotFound; ConflictSettled with who was quicker; EntryMovedOn; InvalidInput."""
     if data.settlement is not SettleWay.KEEP_BOTH and data.stays is None:
         raise wrong("stays", _("Say which of the two stays."))
@@ -80,19 +73,23 @@ def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Act
         raise wrong("words", _("Only a merge is put into other words."))
     before = conflict_for(project, conflict_id)
     # Where one narrows the other both hold anyway.
-    needs_reason = data.settlement is SettleWay.KEEP_BOTH and before.kind is not ConflictKind.REFINEMENT
+    needs_reason = data.settlement is SettleWay.KEEP_BOTH and before.kind != ConflictKind.REFINEMENT
     if needs_reason and not data.reason.strip():
         raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
-    seen_at = ((before.first.id, data.first_expected_version), (before.second.id, data.second_expected_version))
-    settling = Settling(
-        how=SETTLEMENTS[data.settlement],
-        stays=data.stays if data.settlement is not SettleWay.KEEP_BOTH else None,
-        words=data.words.model_dump(mode="json", exclude_none=True) if data.words else {},
-        reason=data.reason.strip(),
-        versions={entry_id: version for entry_id, version in seen_at if version is not None},
-    )
     with _as_api_errors(), transaction.atomic():
-        public.settle_conflict(project.pk, conflict_id, settling, by=by_of(actor))
+        settle_conflict(
+            project.pk,
+            conflict_id,
+            SETTLEMENTS[data.settlement],
+            by=by_of(actor),
+            stays=data.stays,
+            words=data.words.model_dump(mode="json", exclude_none=True) if data.words else {},
+            reason=data.reason.strip(),
+            versions={
+                before.first_id: data.first_expected_version,
+                before.second_id: data.second_expected_version,
+            },
+        )
         conflict = conflict_for(project, conflict_id)
         for was, now in zip(before.entries, conflict.entries, strict=True):
             refuse_rewording(was, now, actor=actor)
@@ -102,11 +99,11 @@ def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Act
     return conflict
 
 
-def unsettle(project: Project, conflict_id: UUID, data: UnsettleInput, *, actor: Actor) -> SeenConflict:
+def unsettle(project: Project, conflict_id: UUID, data: UnsettleInput, *, actor: Actor) -> Conflict:
     """The conflict, open again. Raises NotFound; ConflictSettled, EntryMovedOn or InvalidInput where it is too late."""
     before = conflict_for(project, conflict_id)
     with _as_api_errors(), transaction.atomic():
-        public.unsettle_conflict(project.pk, conflict_id, by=by_of(actor), reason=data.reason)
+        unsettle_conflict(project.pk, conflict_id, by=by_of(actor), reason=data.reason)
         conflict = conflict_for(project, conflict_id)
         _note(conflict, "conflict.reopened", before=before, actor=actor)
     return conflict
@@ -117,23 +114,14 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
     """The queued run that is asked for a merge. Raises NotFound, ConflictSettled, AskedAlready."""
     conflict = conflict_for(project, conflict_id)
     if not conflict.is_open:
-        raise _moved_on(ConflictMovedOn(state=conflict.state.value, by=conflict.settled_by))
+        raise _moved_on(ConflictMovedOn(state=conflict.state, by=conflict.settled_by_label))
     if (asked := run_asked(conflict)) is not None and asked.state != RunState.FINISHED:
         raise AskedAlready(_("A model is at it already. What it suggests comes to this page."))
     titles = " / ".join(entry.name[:LONGEST_TITLE] for entry in conflict.entries)
     spec = TaskSpec(
         objective=f"Suggest a merge: {titles}",
         mode=Mode.MERGE_SUGGESTION,
-        to_merge=tuple(
-            EntryToMerge(
-                kind=entry.kind.value,
-                name=entry.name,
-                description=entry.description,
-                content=entry.content,
-                details=entry.details,
-            )
-            for entry in conflict.entries
-        ),
+        to_merge=tuple(EntryToMerge.model_validate(entry, from_attributes=True) for entry in conflict.entries),
         limits=LIMITS,
         models=project.models_by_role,
     )
@@ -145,7 +133,7 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
         created_by=actor.user,
     )
     run = begin_run(task, spec)
-    asks = public.ask_for_suggestion(project.pk, conflict_id, run_id=run.pk, instead_of=conflict.suggestion_run)
+    asks = ask_for_suggestion(project.pk, conflict_id, run_id=run.pk, instead_of=conflict.suggestion_run)
     if not asks:
         raise AskedAlready(_("A model is at it already. What it suggests comes to this page."))
     audit(
@@ -155,16 +143,16 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
     return run
 
 
-def run_asked(conflict: SeenConflict) -> Run | None:
+def run_asked(conflict: Conflict) -> Run | None:
     """The run that was asked for a merge of the two, as they are now."""
     if conflict.suggestion_run is None:
         return None
     return Run.objects.filter(project=conflict.project_id, pk=conflict.suggestion_run).defer("spec").first()
 
 
-def conflict_for(project: Project, conflict_id: UUID) -> SeenConflict:
+def conflict_for(project: Project, conflict_id: UUID) -> Conflict:
     """The project's conflict. Raises NotFound."""
-    conflict = public.conflict_of(project.pk, conflict_id)
+    conflict = conflict_of(project.pk, conflict_id)
     if conflict is None:
         raise NotFound(_("There is no such conflict."))
     return conflict
@@ -190,30 +178,16 @@ def _moved_on(error: ConflictMovedOn) -> ConflictSettled:
     return ConflictSettled(_("One of the two entries no longer holds, so there is nothing to settle."))
 
 
-def _note(
-    conflict: SeenConflict, action: str, *, before: SeenConflict, actor: Actor, more: dict[str, Any] | None = None
-) -> None:
-    audit(
-        conflict.project_id,
-        actor,
-        action,
-        target=Target(KIND, conflict.id),
-        before=_facts(before),
-        after=_facts(conflict) | (more or {}),
-    )
+def _note(conflict: Conflict, action: str, *, before: Conflict, actor: Actor) -> None:
+    target = Target(KIND, conflict.id)
+    audit(conflict.project_id, actor, action, target=target, before=_facts(before), after=_facts(conflict))
     ring_notebook(conflict.project_id)
 
 
-def _facts(conflict: SeenConflict) -> dict[str, Any]:
+def _facts(conflict: Conflict) -> dict[str, Any]:
+    sides = zip(("first", "second"), conflict.entries, strict=True)
     facts: dict[str, Any] = {
-        "state": conflict.state.value,
-        "first": {"entry": str(conflict.first.id), "version": conflict.first.version, "state": conflict.first.state},
-        "second": {
-            "entry": str(conflict.second.id),
-            "version": conflict.second.version,
-            "state": conflict.second.state,
-        },
+        side: {"entry": str(entry.pk), "version": entry.version, "state": entry.state} for side, entry in sides
     }
-    if conflict.settlement is not None:
-        facts["settlement"] = conflict.settlement.value
-    return facts | ({"reason": conflict.reason} if conflict.reason else {})
+    told = {"settlement": conflict.settlement, "reason": conflict.reason}
+    return facts | {"state": conflict.state} | {name: value for name, value in told.items() if value}

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from notebook_app.public import EntryFilter, Listing, entry_rows, owners
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.listing import Listing, entry_rows, owners
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
 from reflection_app.core.rights import review_right_ended

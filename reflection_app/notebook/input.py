@@ -7,7 +7,8 @@ from uuid import UUID
 from django.db import transaction
 from pydantic import AfterValidator, Field
 
-from notebook_app.public import EntryKind
+from notebook_app.kinds import EntryKind
+from notebook_app.proposing import LONGEST_LABEL, LONGEST_NAME, LONGEST_TAG, LONGEST_TEXT, MOST_TAGS
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
@@ -15,12 +16,7 @@ from reflection_app.loops.project_settings import NotebookSettings
 from reflection_app.loops.storable import Text, storable, storable_value
 from reflection_app.loops.values import Value
 
-LONGEST_NAME = 200
-LONGEST_TEXT = 20_000
 LONGEST_REASON = 10_000
-LONGEST_LABEL = 120
-LONGEST_TAG = 60
-MOST_TAGS = 20
 MOST_EVIDENCE = 500
 LARGEST_DETAILS = 200_000
 LARGEST_EVIDENCE = 4_000

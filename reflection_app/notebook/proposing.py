@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -12,30 +11,20 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from pydantic import AfterValidator, Field
 
-from notebook_app import public
-from notebook_app.public import (
-    By,
-    ChangedMeanwhile,
-    Contradicted,
-    EntryState,
-    HandedIn,
-    Import,
-    KeptEntry,
-    NoSuchEntry,
-    NotPossibleNow,
-    Proposal,
-    Refused,
-    approver_of,
+from notebook_app.exposures import settle, was_drawn_for
+from notebook_app.interchange.importing import (
     begin_import,
     import_of,
     import_some,
-    own_evidence,
+    imports_of,
     preview,
     project_of_import,
-    settle,
-    versions_of,
-    was_drawn_for,
 )
+from notebook_app.interchange.reading import HandedIn
+from notebook_app.kinds import By, ChangedMeanwhile, Contradicted, EntryState, NoSuchEntry, NotPossibleNow, Refused
+from notebook_app.proposing import Proposal, Proposed, keep, own_evidence
+from notebook_app.public import Entry, ImportBatch
+from notebook_app.reading import approver_of, entry_of, runs_behind, versions_of
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import Conflict, Contradicts, EntryMovedOn, NotFound, wrong
@@ -46,7 +35,6 @@ from reflection_app.loops.protocol.reports import document_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.notebook.input import EntryInput, not_blank
-from reflection_app.notebook.views.words import STATES
 from reflection_app.repairs.models import Report
 from reflection_app.reviews.models import About
 from reflection_app.reviews.own_work import allows_own_work
@@ -74,30 +62,31 @@ def by_of(actor: Actor) -> By:
     return By(actor.label, actor.user.pk if actor.user else None)
 
 
-def note(entry: KeptEntry, action: str, *, actor: Actor, more: dict[str, Any] | None = None) -> None:
-    """Adds the entry's last change to the trail and rings for the pages; inside the transaction of the change."""
+def note(entry: Entry, action: str, *, actor: Actor, more: dict[str, Any] | None = None) -> Entry:
+    """The entry, its last change added to the trail and the pages notified; inside the transaction of the change."""
     now, *earlier = versions_of(entry, most=2)
     before: dict[str, Any] = {}
-    after: dict[str, Any] = {"state": now.state.value, "version": now.number}
+    after: dict[str, Any] = {"state": now.state, "version": now.number}
     if now.reason:
         after["reason"] = now.reason
     if not earlier:
         after |= {name: now.kept[name] for name in SHORT if now.kept.get(name)}
     else:
         was = earlier[0]
-        before = {"state": was.state.value, "version": was.number}
+        before = {"state": was.state, "version": was.number}
         for name in SHORT:
             if was.kept.get(name) != now.kept.get(name):
                 before[name], after[name] = was.kept.get(name), now.kept.get(name)
         if texts := [name for name in LONG if was.kept.get(name) != now.kept.get(name)]:
             after["texts"] = texts
     audit(entry.project_id, actor, action, target=Target(KIND, entry.id), before=before, after=after | (more or {}))
-    if action in RESCREENED and entry.state is EntryState.APPROVED and entry.is_flagged:
+    if action in RESCREENED and entry.state == EntryState.APPROVED and entry.is_flagged:
         notify_of_flag(entry, actor=actor)
     ring_notebook(entry.project_id)
+    return entry
 
 
-def notify_of_flag(entry: KeptEntry, *, actor: Actor) -> None:
+def notify_of_flag(entry: Entry, *, actor: Actor) -> None:
     """Notify who approved the entry that screening flagged it; all curators if a key did, or who did may not curate.
 
     Call it in the transaction that flags the entry.
@@ -144,7 +133,7 @@ def refusals_told(**named: UUID) -> Iterator[None]:
         ) from None
     except NotPossibleNow as error:
         why = gettext("This entry is “%(state)s” (version %(version)s, by %(who)s) and stays so. Nothing was changed.")
-        told = {"state": STATES[EntryState(error.state)], "version": error.version, "who": error.by or "?"}
+        told = {"state": EntryState(error.state).label, "version": error.version, "who": error.by or "?"}
         raise EntryMovedOn(why % told, version=error.version, by=error.by) from None
     except Contradicted as error:
         why = gettext("This contradicts %(others)s: keep one of them, or approve both. Nothing was changed.")
@@ -158,41 +147,28 @@ def no_such_entry() -> NotFound:
     return NotFound(gettext("There is no such entry."))
 
 
-@dataclass(frozen=True)
-class ProposedEntry:
-    """The entry that a proposal is kept as; whether it is new, and else whether it was counted as found again."""
+def get_entry_for(project: Project, entry_id: UUID) -> Entry:
+    """The project's entry. Raises NotFound."""
+    entry = entry_of(project.pk, entry_id)
+    if entry is None:
+        raise no_such_entry()
+    return entry
 
-    entry: KeptEntry
-    is_new: bool
-    is_counted: bool
 
-
-def propose_entry(project: Project, data: EntryInput, *, actor: Actor) -> ProposedEntry:
+def propose_entry(project: Project, data: EntryInput, *, actor: Actor) -> Proposed:
     """The entry that this is kept as. Raises InvalidInput, which names the field."""
     with refusals_told(), transaction.atomic():
-        kept = public.keep(project.pk, proposal_of(data), by=by_of(actor))
-        entry = public.shown(kept.entry)
+        kept = keep(project.pk, proposal_of(data), by=by_of(actor))
         if kept.is_new:
-            note(entry, "entry.proposed", actor=actor)
+            note(kept.entry, "entry.proposed", actor=actor)
         else:
             ring_notebook(project.pk)
-        return ProposedEntry(entry, is_new=kept.is_new, is_counted=kept.is_counted)
+        return kept
 
 
 def proposal_of(data: EntryInput) -> Proposal:
     """The proposal; what rests on nothing is an occurrence of its own."""
-    return Proposal(
-        kind=data.kind,
-        name=data.name,
-        description=data.description,
-        content=data.content,
-        details=data.details,
-        agent=data.agent,
-        category=data.category,
-        tags=data.tags,
-        source=data.source,
-        evidence=dict(data.evidence) or own_evidence(),
-    )
+    return Proposal(**{**dict(data), "evidence": dict(data.evidence) or own_evidence()})
 
 
 # What nobody may do by a key: have agents told words of their own. A key proposes, and somebody else looks at them.
@@ -238,18 +214,18 @@ def _is_own(project_id: UUID, entry_id: UUID, *, actor: Actor) -> bool:
     trail = AuditEntry.objects.filter(by_them, project=project_id)
     reworded = Q(action__in=PUT_INTO_WORDS) & (Q(after__has_key="name") | Q(after__has_key="texts"))
     of_entry = trail.filter(Q(action="entry.proposed") | reworded, target="entry", target_id=entry_id)
-    of_imports = trail.filter(target="import", action__in=IMPORTED, target_id__in=public.imports_of(entry_id))
+    of_imports = trail.filter(target="import", action__in=IMPORTED, target_id__in=imports_of(entry_id))
     if of_entry.exists() or of_imports.exists():
         return True
     if actor.api_key is None:
         return False
-    runs = Run.objects.filter(pk__in=public.runs_behind(entry_id), handed_in_by__contains=[actor.hand])
+    runs = Run.objects.filter(pk__in=runs_behind(entry_id), handed_in_by__contains=[actor.hand])
     return runs.exists()
 
 
-def refuse_rewording(before: KeptEntry, after: KeptEntry, *, actor: Actor) -> None:
+def refuse_rewording(before: Entry, after: Entry, *, actor: Actor) -> None:
     """Raises InvalidInput where `actor` is a key and the entry, which agents are told, got other words by it."""
-    if actor.api_key is None or after.state is not EntryState.APPROVED:
+    if actor.api_key is None or after.state != EntryState.APPROVED:
         return
     field = next((name for name in WORDS if getattr(before, name) != getattr(after, name)), None)
     if field is not None:
@@ -299,22 +275,22 @@ def report_outcome(project: Project, data: OutcomeInput, *, actor: Actor) -> int
 MOST_REPORTS = 2_000
 
 
-def preview_import(project: Project, files: Sequence[HandedIn], *, actor: Actor) -> Import:
+def preview_import(project: Project, files: Sequence[HandedIn], *, actor: Actor) -> ImportBatch:
     """The import as it would be; nothing of the notebook is changed. Raises InvalidInput where there is no file."""
     with refusals_told(), transaction.atomic():
         found = preview(project.pk, files, by=by_of(actor))
-        after = {"files": list(found.file_names), "entries": found.total, "unreadable": len(found.problems)}
+        after = {"files": found.file_names, "entries": found.total, "unreadable": len(found.problems)}
         audit(project.pk, actor, "import.previewed", target=Target("import", found.id), after=after)
         return found
 
 
-def get_import(project: Project, import_id: UUID) -> Import:
+def get_import(project: Project, import_id: UUID) -> ImportBatch:
     """The project's import as it is now. Raises NotFound."""
     with refusals_told():
         return import_of(project.pk, import_id)
 
 
-def apply_import(project: Project, import_id: UUID, *, actor: Actor) -> Import:
+def apply_import(project: Project, import_id: UUID, *, actor: Actor) -> ImportBatch:
     """The import, begun; a worker carries it out. Begun twice, it is carried out once. Raises NotFound."""
     with refusals_told(), transaction.atomic():
         if begin_import(project.pk, import_id):

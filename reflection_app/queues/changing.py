@@ -18,15 +18,15 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, NotFound, wrong
-from reflection_app.core.models import Membership, Project
+from reflection_app.core.models import Project
 from reflection_app.core.rights import review_right_ended, without_review_right
 from reflection_app.loops.project_settings import GoalMinutes
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
-from reflection_app.queues.models import LONGEST_NAME, QueueMember, ReviewQueue
+from reflection_app.queues.eligibility import reviewers_of
+from reflection_app.queues.models import LONGEST_NAME, QueueMember, ReviewQueue, SavedView
 from reflection_app.queues.routing import reroute_on_commit
 from reflection_app.reviews.filters import ReviewFilter
-from reflection_app.teams.notifications import MAY_REVIEW
 
 MOST_QUEUES = 30
 MOST_MEMBERS = 200
@@ -112,10 +112,7 @@ def change_queue(queue: ReviewQueue, change: QueueChange, *, actor: Actor) -> Re
     locked.save()
     if change.members is not None:
         _set_members(locked, change.members)
-    after = audit_fields(locked)
-    if changed := [name for name in after if after[name] != before[name]]:
-        told = ({name: fields[name] for name in changed} for fields in (before, after))
-        audit(locked.project_id, actor, "queue.changed", target=locked, before=next(told), after=next(told))
+    audit_changes(locked, "queue.changed", actor=actor, before=before, after=audit_fields(locked))
     reroute_on_commit(locked.project_id)
     return locked
 
@@ -177,6 +174,16 @@ def audit_fields(queue: ReviewQueue) -> dict[str, Any]:
     }
 
 
+def audit_changes(
+    row: ReviewQueue | SavedView, action: str, *, actor: Actor, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """Tells the trail of the fields that differ; nothing where none does."""
+    changed = [name for name in after | before if after.get(name) != before.get(name)]
+    told = [{name: fields[name] for name in changed if name in fields} for fields in (before, after)]
+    if changed:
+        audit(row.project_id, actor, action, target=row, before=told[0], after=told[1])
+
+
 def _lock(project: Project) -> list[ReviewQueue]:
     """The project's queues in their order, for a change in this transaction."""
     Project.objects.select_for_update().get(pk=project.pk)
@@ -202,7 +209,7 @@ def _refuse_taken_name(present: Iterable[ReviewQueue], name: str) -> None:
 def _set_members(queue: ReviewQueue, names: tuple[str, ...]) -> None:
     """Raises InvalidInput where one of them may not review in the project."""
     wanted = set(names)
-    who_may = Membership.objects.filter(project=queue.project_id, role__in=MAY_REVIEW, user__is_active=True)
+    who_may = reviewers_of(queue.project_id)
     found = dict(who_may.filter(user__username__in=wanted).values_list("user__username", "user"))
     if missing := sorted(wanted - found.keys()):
         told = {"names": ", ".join(missing[:5])}

@@ -18,6 +18,7 @@ from reflection_app.core.errors import ActionError
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission, key_may, member_may
 from reflection_app.queues.models import ReviewQueue
+from reflection_app.teams.notifications import MAY_REVIEW
 
 
 class NotYourQueue(ActionError):
@@ -43,6 +44,12 @@ def person_of(project_id: UUID, *, actor: Actor) -> Person:
     else:
         is_admin = membership is not None and member_may(membership, Permission.CHANGE_SETTINGS)
     return Person(membership.user_id if membership else None, is_admin)
+
+
+def reviewers_of(project_id: UUID) -> QuerySet[Membership]:
+    """The members who may review, with their users, by name."""
+    rows = Membership.objects.filter(project=project_id, role__in=MAY_REVIEW, user__is_active=True)
+    return rows.select_related("user").order_by("user__username")
 
 
 def live_queues(project_id: UUID) -> QuerySet[ReviewQueue]:

@@ -15,7 +15,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, NotFound, NotTheAuthor, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.values import Value
-from reflection_app.queues.changing import Name
+from reflection_app.queues.changing import Name, audit_changes
 from reflection_app.queues.eligibility import person_of
 from reflection_app.queues.models import LONGEST_QUERY, ListName, SavedView
 
@@ -95,10 +95,7 @@ def change_view(view: SavedView, change: ViewChange, *, actor: Actor) -> SavedVi
             raise NotTheAuthor(_("Only who saved this view can stop sharing it. You can delete it."))
         locked.owner = actor.user
     _write(locked)
-    after = _audit_fields(locked)
-    if changed := [name for name in after | before if after.get(name) != before.get(name)]:
-        told = ({name: fields[name] for name in changed if name in fields} for fields in (before, after))
-        audit(locked.project_id, actor, "view.changed", target=locked, before=next(told), after=next(told))
+    audit_changes(locked, "view.changed", actor=actor, before=before, after=_audit_fields(locked))
     return locked
 
 

@@ -2,24 +2,18 @@
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
-from pydantic import (
-    AfterValidator,
-    Field,
-    JsonValue,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
 from reflection_app.adapters.llm.roles import has_vision
 from reflection_app.attachments.keeping import MOST_FILES
 from reflection_app.attachments.produced import keep_history_files
-from reflection_app.core.audit import Actor, audit
+from reflection_app.core.audit import Actor
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CheckNumbers, HistoryStep, SettingsFrom
@@ -28,22 +22,18 @@ from reflection_app.loops.completeness.sampling import When
 from reflection_app.loops.content_parts import MediaPart, media_of_parts
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.storable import AgentName, is_storable
+from reflection_app.loops.storable import AgentName
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
-from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
+from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Supplement
-from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.following import goes_to_notebook
 from reflection_app.runs.models import Run, Step
-from reflection_app.runs.queueing import begin_run
-from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import LARGEST_METADATA
+from reflection_app.tasks.submitting import begin_own_task
 
-# Handing in a history to be checked for what it lacks: a run that asks one model and carries nothing out.
-
-
-# A history of work that was done elsewhere, as it is handed in to be checked, field by field.
+# A history of work that was done elsewhere, submitted to be checked for what it lacks: a run that asks one model and
+# carries nothing out.
 
 MOST_STEPS = 500
 MOST_TOOLS = 100
@@ -124,15 +114,6 @@ class CheckSubmission(Value):
             replace(one, number=number) for number, part in enumerate(self.files) for one in media_of_parts([part])
         )
 
-    @model_validator(mode="after")
-    def check_it_can_be_stored(self) -> "CheckSubmission":
-        dumped: dict[str, Any] = self.model_dump(mode="json")
-        if is_too_deep(dumped):
-            raise ValueError(f"is nested more than {DEEPEST} levels deep")
-        if not is_storable(dumped):
-            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
-        return self
-
 
 @transaction.atomic
 def check_completeness(project: Project, submission: CheckSubmission, *, actor: Actor) -> Run:
@@ -163,20 +144,7 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         has_vision=has_vision(project.models_by_role),
         models=project.models_by_role,
     )
-    task = Task.objects.create(
-        project=project,
-        external_id=submission.external_id,
-        objective=spec.objective,
-        kind=submission.kind,
-        mode=spec.mode.value,
-        agent=submission.agent,
-        tools=[tool.name for tool in spec.tools],
-        limits=spec.limits.model_dump(mode="json"),
-        metadata=submission.metadata,
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "task.submitted", target=task)
-    run = begin_run(task, spec, handed_in_by=hands_of(actor))
+    run = begin_own_task(project, spec, actor=actor, external_id=submission.external_id, metadata=submission.metadata)
     keep_history_files(run, submission.media)
     return run
 

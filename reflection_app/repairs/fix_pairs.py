@@ -21,6 +21,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     KnownFix,
     ParamChange,
     Remedy,
+    changed_params,
     without_values,
 )
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
@@ -250,7 +251,10 @@ def _done(failure: ToolFailure, outcome: FixOutcome) -> dict[str, Any]:
     tool = outcome.tool or advised.get("fallback_tool") or failure.tool
     params = advised.get("modified_params") if outcome.params is None else outcome.params
     delay_s = advised.get("retry_delay_seconds") if outcome.delay_s is None else outcome.delay_s
-    changed, is_expressible = _changes(failure.params, params)
+    changes = changed_params(failure.params, params)
+    changed = {one.name: one.after for one in changes if one.is_there}
+    # What was left out cannot be told by parameters alone.
+    is_expressible = all(one.is_there for one in changes)
     if tool != failure.tool:
         remedy = Remedy.SWITCH_TOOL
     elif changed or not is_expressible:
@@ -265,14 +269,6 @@ def _done(failure: ToolFailure, outcome: FixOutcome) -> dict[str, Any]:
         retry_delay_seconds=delay_s or None,
         alternative=advised.get("alternative") or "",
     ).model_dump(mode="json")
-
-
-def _changes(failed: Mapping[str, Any], params: Mapping[str, Any] | None) -> tuple[dict[str, Any], bool]:
-    """The parameters that were changed or added. What was left out besides cannot be told by parameters alone."""
-    if params is None:
-        return {}, True
-    changed = {key: value for key, value in params.items() if key not in failed or failed[key] != value}
-    return changed, failed.keys() <= params.keys()
 
 
 def _count(pair: FixPair, *, worked: bool, action: dict[str, Any] | None = None) -> FixPair:

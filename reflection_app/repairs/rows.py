@@ -79,23 +79,9 @@ def write_ticket(_effect: IssueTicket, issued: IssuedTicket, commit: StepCommit)
         attempt = commit.attempt(issued.attempt)
     except Attempt.DoesNotExist:
         attempt = None
-    values = issued.model_dump(mode="json")
-    row = Ticket(
-        project_id=run.project_id,
-        run=run,
-        attempt=attempt,
-        step=step,
-        ticket_id=issued.ticket_id,
-        trigger=issued.trigger.value,
-        target_agent=issued.target_agent[:120],
-        target_phase=issued.target_phase[:120],
-        verdict=issued.verdict.value,
-        quality_score=issued.quality_score,
-        issues=values["issues"],
-        repair_plan=values["repair_plan"],
-        context_needed=values["context_needed"],
-        created_at=issued.timestamp,
-    )
+    values = issued.model_dump(mode="json", exclude={"attempt", "timestamp"})
+    values |= {name: values[name][:120] for name in ("target_agent", "target_phase")}
+    row = Ticket(project_id=run.project_id, run=run, attempt=attempt, step=step, created_at=issued.timestamp, **values)
     batch.insert(row)
     batch.add(SUPERSEDE, row.pk, issued.timestamp, run.pk, row.pk)
     batch.insert(next_event(run, EventType.TICKET_ISSUED, ticket=issued.ticket_id, verdict=issued.verdict.value))
@@ -340,6 +326,9 @@ IS_COMPLETE = {
     CheckState.INCOMPLETE: False,
     CheckState.UNCHECKED: None,
 }
+# What rows take over from the values that steps recorded.
+OF_CHECK = {"state", "analysis", "missing_aspects", "dropped", "steps_ok", "error", "tokens", "cost_known"}
+OF_RESULT = {"attempted", "succeeded", "error", "tokens", "cost_usd", "cost_known", "seconds"}
 
 
 @follows_from(RecordCompleteness)
@@ -353,15 +342,8 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
         step=step,
         attempt_number=found.attempt,
         task_kind=kind,
-        state=found.state.value,
-        analysis=found.analysis,
-        missing_aspects=list(found.missing_aspects),
-        dropped=[one.model_dump(mode="json") for one in found.dropped],
-        steps_ok=found.steps_ok,
-        error=found.error,
-        tokens=found.tokens,
         cost_usd=found.cost_usd,
-        cost_known=found.cost_known,
+        **found.model_dump(mode="json", include=OF_CHECK),
     )
     batch.insert(check)
     for number, one in enumerate(found.supplements, start=1):
@@ -370,10 +352,8 @@ def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) 
             completeness_check=check,
             number=number,
             task_kind=kind,
-            operation=one.operation,
             operation_key=operation_key(one.operation),
-            reason=one.reason,
-            suggested_tools=list(one.suggested_tools),
+            **one.model_dump(mode="json", include={"operation", "reason", "suggested_tools"}),
         )
         batch.insert(row)
     event = next_event(
@@ -434,14 +414,8 @@ def write_supplements(effect: RecordSupplements, _value: object, commit: StepCom
         check.save(update_fields=["state", "used", "attempted", "succeeded"])
     for number, result in enumerate(done.results, start=1):
         Supplement.objects.filter(completeness_check=check, number=number).update(
-            attempted=result.attempted,
-            succeeded=result.succeeded,
-            error=result.error,
-            tokens=result.tokens,
-            cost_usd=result.cost_usd,
-            cost_known=result.cost_known,
-            seconds=result.seconds,
             left_out=result.left_out.value if result.left_out else "",
+            **result.model_dump(include=OF_RESULT),
         )
     event = next_event(
         run,

@@ -30,21 +30,17 @@ from reflection_app.loops.diagnosis.diagnoses import (
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
+from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
-from reflection_app.reviews.own_work import hands_of, refuse_own_work
+from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import begin_run
-from reflection_app.tasks.models import Task
+from reflection_app.tasks.submitting import begin_own_task
 from reflection_app.teams.tools import LONGEST_DESCRIPTION, usable_schema
 
-# Taking the report of a failed call: diagnosed at once by what is known, else by a run that asks a model.
-
-
-# A failed call as an outside agent reports it, and how what was done about it went. Checked field by field.
+# A failed call as an outside agent reports it, and how what was done about it went.
 
 LONGEST_TOOL = 200
 LONGEST_ERROR = 20_000
@@ -61,18 +57,12 @@ def _said(value: str) -> str:
     return value
 
 
-def _shallow(value: dict[str, Any]) -> dict[str, Any]:
-    if is_too_deep(value):
-        raise ValueError(f"is nested more than {DEEPEST} levels deep")
-    return value
-
-
 ToolName = Annotated[str, Field(min_length=1, max_length=LONGEST_TOOL), AfterValidator(_said)]
-Params = Annotated[dict[str, JsonValue], AfterValidator(_shallow), at_most(LARGEST_PARAMS)]
+Params = Annotated[dict[str, JsonValue], at_most(LARGEST_PARAMS)]
 
 
 class Storable(Value):
-    """A value that PostgreSQL can keep, wherever it came from."""
+    """A value that PostgreSQL can store, also where it comes from a form: REST refuses such bodies itself."""
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "Storable":
@@ -89,7 +79,7 @@ class OtherTool(Value):
     parameters: Annotated[dict[str, JsonValue], AfterValidator(usable_schema)] = Field(default_factory=dict)
 
 
-class ToolFailureSubmission(Storable):
+class ToolFailureSubmission(Value):
     """A call that failed, as the agent that made it tells it."""
 
     tool: ToolName = Field(
@@ -236,19 +226,8 @@ def _ask_a_model(project: Project, data: ToolFailureSubmission, failed: FailedCa
         limits=project.get_limits(),
         models=project.models_by_role,
     )
-    task = Task.objects.create(
-        project=project,
-        external_id=data.external_id,
-        objective=spec.objective,
-        mode=spec.mode.value,
-        agent=agent,
-        execution=spec.execution.value,
-        limits=spec.limits.model_dump(mode="json"),
-        metadata={"run_id": str(data.run_id)} if data.run_id else {},
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec, handed_in_by=hands_of(actor))
+    metadata = {"run_id": str(data.run_id)} if data.run_id else {}
+    return begin_own_task(project, spec, actor=actor, external_id=data.external_id, metadata=metadata)
 
 
 # Taking an agent's or a person's word on how a fix went, once for each failure.

@@ -246,16 +246,12 @@ class ChecksShown:
     lots: CheckLots | None = None
 
 
-def has_checks(run: Run) -> bool:
-    """Whether the run's completeness is checked at all."""
+def checks_of(run: Run) -> ChecksShown | None:
+    """The checks of `run`; None where its completeness is not checked at all."""
     is_chosen = run.spec.get("completeness_from") == SettingsFrom.TASK
     is_planned = run.mode == Mode.PLANNING.value and (bool(run.spec.get("completeness")) or is_chosen)
-    return is_planned or run.mode == Mode.COMPLETENESS_CHECK.value
-
-
-def checks_of(run: Run) -> ChecksShown | None:
-    """The checks of `run`; None where there are none to be."""
-    if not has_checks(run):
+    only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
+    if not is_planned and not only_advises:
         return None
     kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind, DrawCheck.kind)
     rows = list(Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).only("kind", "result", "seq"))
@@ -270,7 +266,6 @@ def checks_of(run: Run) -> ChecksShown | None:
     }
     lots = next((CheckLots.model_validate(row.result) for row in rows if row.kind == DrawCheck.kind), None)
     asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
-    only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
     spec = run.get_spec()
     history = spec.history if only_advises else ()
     checks = []

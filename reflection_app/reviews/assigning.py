@@ -4,24 +4,21 @@ from typing import Annotated, Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import AlreadyDecided, ReviewHeld, wrong
-from reflection_app.core.models import Membership
+from reflection_app.core.errors import ReviewHeld, wrong
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.queues.eligibility import closed_to, is_closed, live_queues, person_of
-from reflection_app.reviews.claiming import gone, let_go, why_closed
+from reflection_app.queues.eligibility import closed_to, is_closed, live_queues, person_of, reviewers_of
+from reflection_app.reviews.claiming import let_go, lock_open, tell_pages
 from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from reflection_app.reviews.own_work import allows_own_work, is_own
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import NotificationKind
-from reflection_app.teams.notifications import MAY_REVIEW, tell_of_review
+from reflection_app.teams.notifications import tell_of_review
 
 LONGEST_NOTE = 10_000
 Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]
@@ -41,11 +38,11 @@ def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
 
     Raises InvalidInput, AlreadyDecided, or ReviewHeld where another person has it in their hands: nothing changed then.
     """
-    run, locked = _locked(review)
-    if not locked.is_open:
-        raise AlreadyDecided(why_closed(locked))
+    # The run's lock comes first everywhere, so that nobody waits in a circle.
+    run = Run.objects.select_for_update().get(pk=review.run_id)
+    locked = lock_open(review, "run__task", "assignee", "project")
     to = _reviewer(locked, data.to, actor=actor) if data.to is not None else None
-    if is_held(locked) and (to is None or locked.holder_id != to.pk):
+    if locked.is_held and (to is None or locked.holder_id != to.pk):
         if locked.holder_label != actor.label:
             raise ReviewHeld(
                 _("%(holder)s holds this review now. They can assign it; nothing was changed.")
@@ -58,8 +55,7 @@ def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
 
 def assignable(review: Review, *, actor: Actor) -> list[User]:
     """The members whom `actor` may assign the review to, by name."""
-    rows = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
-    members = list(rows.select_related("user").order_by("user__username"))
+    members = list(reviewers_of(review.project_id))
     taken, queue = seated(review), None
     if review.queue_id is not None and not person_of(review.project_id, actor=actor).is_admin:
         queue = live_queues(review.project_id).filter(pk=review.queue_id).first()
@@ -88,32 +84,9 @@ def seated(review: Review) -> set[int]:
     return found
 
 
-def is_held(review: Review) -> bool:
-    """Whether somebody's hold on it has not run out."""
-    return (
-        review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > timezone.now()
-    )
-
-
-def _locked(review: Review) -> tuple[Run, Review]:
-    # The run's lock comes first everywhere, so that nobody waits in a circle.
-    run = Run.objects.select_for_update().get(pk=review.run_id)
-    rows = Review.objects.select_for_update(of=("self",)).select_related("run__task", "assignee", "project")
-    locked = rows.filter(pk=review.pk).first()
-    if locked is None:
-        raise gone()
-    return run, locked
-
-
 def _reviewer(review: Review, name: str, *, actor: Actor) -> User:
     """The member of that name. A stranger is told apart from nobody by nothing."""
-    member = (
-        Membership.objects.filter(
-            project=review.project_id, user__username=storable(name), role__in=MAY_REVIEW, user__is_active=True
-        )
-        .select_related("user")
-        .first()
-    )
+    member = reviewers_of(review.project_id).filter(user__username=storable(name)).first()
     if member is None:
         raise wrong("to", _("Nobody of this name may review in this project."))
     if member.user_id in seated(review):
@@ -149,5 +122,4 @@ def _keep(review: Review, run: Run, *, to: User | None, note: str, actor: Actor)
     add_event(run, EventType.REVIEW_ASSIGNED, review=str(review.pk), assignee=after["assignee"])
     run.save(update_fields=["last_event_seq"])
     audit(review.project_id, actor, "review.assigned", target=review, before=before, after=after)
-    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
-    transaction.on_commit(lambda: ring_reviews(run.project_id))
+    tell_pages(run.pk, project_id=run.project_id)

@@ -120,19 +120,26 @@ def seats_of(actor: Actor) -> QuerySet[Review]:
     return sat.filter(state__in=(ReviewState.CLAIMED, ReviewState.DECIDED)).exclude(pk=OuterRef("pk"))
 
 
+def lock_open(review: Review, *related: str) -> Review:
+    """The review, locked, with these rows of others. Raises AlreadyDecided, or NotFound where an undo took it away."""
+    rows = Review.objects.select_for_update(of=("self",))
+    locked = (rows.select_related(*related) if related else rows).filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
+    if not locked.is_open:
+        raise AlreadyDecided(why_closed(locked))
+    return locked
+
+
 @transaction.atomic
 def claim_review(review: Review, *, actor: Actor) -> Review:
     """This review, held by `actor`; who holds it already keeps the token.
 
     Raises AlreadyDecided, ReviewHeld, OwnWorkRefused, or NotYourQueue.
     """
-    locked = Review.objects.select_for_update(of=("self",)).filter(pk=review.pk).first()
-    if locked is None:
-        raise gone()
-    if not locked.is_open:
-        raise AlreadyDecided(why_closed(locked))
+    locked = lock_open(review)
     refuse_own_work(locked.handed_in_by, project_id=locked.project_id, actor=actor)
-    if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now():
+    if locked.is_held:
         if actor.user is None or locked.holder_id != actor.user.pk:
             told = {"who": locked.holder_label, "time": f"{locked.lease_until:%H:%M}"}
             raise ReviewHeld(_("%(who)s holds this review until %(time)s UTC.") % told)
@@ -213,7 +220,7 @@ def lost(review: Review) -> ActionError:
         return gone()
     if not now_is.is_open:
         return AlreadyDecided(why_closed(now_is))
-    if now_is.state == ReviewState.CLAIMED and now_is.lease_until and now_is.lease_until > timezone.now():
+    if now_is.is_held:
         said = _("%(who)s holds this review now. Nothing was changed.")
         return ReviewLeaseLost(said % {"who": now_is.holder_label})
     return ReviewLeaseLost(_("Your hold on this review has run out. Claim it again; nothing was changed."))
@@ -239,17 +246,12 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
 
     Raises AlreadyDecided, or ReviewLeaseLost where the token holds it no longer; then nothing is changed.
     """
-    locked = Review.objects.select_for_update(of=("self",)).filter(pk=review.pk).first()
-    if locked is None:
-        raise gone()
-    if not locked.is_open:
-        raise AlreadyDecided(why_closed(locked))
-    is_held = locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now()
+    locked = lock_open(review)
     if lease_token is not None:
-        if not is_held or locked.lease_token != lease_token:
+        if not locked.is_held or locked.lease_token != lease_token:
             raise lost(locked)
         let_go(locked)
-    elif is_held and locked.holder_label == actor.label:
+    elif locked.is_held and locked.holder_label == actor.label:
         raise ReviewLeaseLost(_("You hold this review in another tab. Skip it there, or give it back first."))
     was_kept = actor.user is not None and locked.assignee_id == actor.user.pk
     if was_kept:

@@ -43,8 +43,13 @@ def review_due(review: Review, *, project: Project, now: datetime) -> Due | None
 
 def review_goal(review: Review, *, project: Project) -> int | None:
     """Within how many minutes the review is to be decided: by its queue, else by the project."""
-    if review.queue is not None and review.queue.goal_minutes is not None:
-        return review.queue.goal_minutes
+    return goal_within(review.queue, project=project)
+
+
+def goal_within(queue: ReviewQueue | None, *, project: Project) -> int | None:
+    """The goal of what is in the queue, or in none."""
+    if queue is not None and queue.goal_minutes is not None:
+        return queue.goal_minutes
     return project.get_waiting().review_goal_minutes
 
 

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.ids import new_id
@@ -198,6 +199,11 @@ class Review(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in OPEN
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody's hold on it has not run out."""
+        return self.state == ReviewState.CLAIMED and bool(self.lease_until and self.lease_until > timezone.now())
 
     @property
     def is_pick(self) -> bool:

@@ -18,10 +18,10 @@ from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import Membership, OwnWork, Project
 from reflection_app.core.permissions import GRANTS, Permission, key_may, member_may
+from reflection_app.queues.eligibility import reviewers_of
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 from reflection_app.teams.members import PeopleOnly
-from reflection_app.teams.notifications import MAY_REVIEW
 
 
 class OwnWorkRefused(ActionError):
@@ -116,8 +116,7 @@ def change_own_work(project: Project, allowed: str, *, actor: Actor) -> Project:
 
 def nobody_else_may(review: Review) -> bool:
     """Whether no member but those who handed it in may review in the project at all."""
-    others = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
-    return not any(hand_of(user_id) not in review.handed_in_by for user_id in others.values_list("user_id", flat=True))
+    return all(hand_of(one.user_id) in review.handed_in_by for one in reviewers_of(review.project_id))
 
 
 # Who may take back what somebody else decided, curated or began.

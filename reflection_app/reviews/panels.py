@@ -106,7 +106,7 @@ def drop_dispute(panel: Panel) -> None:
     )
     if review is None:
         raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
-    if review.state == ReviewState.CLAIMED and review.lease_until and review.lease_until > timezone.now():
+    if review.is_held:
         raise Conflict(
             _("%(who)s is settling the dispute about it. Nothing was changed.") % {"who": review.holder_label}
         )

@@ -3,7 +3,7 @@
 Runs under way keep the rubric that they began with, so that a verdict can always be drawn again from its ratings.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -39,27 +39,29 @@ class GuidelinesInput(Value):
     number: int | None = Field(default=None, ge=0)
 
 
-def newest_rubric(project_id: UUID) -> RubricVersion | None:
-    """The version that holds, also where it has no criteria; None where there never was one."""
-    return RubricVersion.objects.filter(project=project_id).first()
+def newest_rubric(project_id: UUID) -> RubricVersion:
+    """The version that holds, also one without criteria; where there never was one, number 0, which is no row."""
+    never = RubricVersion(project_id=project_id, number=0, criteria=[])
+    return RubricVersion.objects.filter(project=project_id).first() or never
 
 
 def rubric_of(project: Project) -> Rubric | None:
     """What runs of the project that begin now are rated by."""
-    version = newest_rubric(project.pk)
-    return version.get_rubric() if version else None
+    return newest_rubric(project.pk).get_rubric()
 
 
-def newest_guidelines(project_id: UUID) -> GuidelinesVersion | None:
-    return GuidelinesVersion.objects.filter(project=project_id).first()
+def newest_guidelines(project_id: UUID) -> GuidelinesVersion:
+    """The same of the guidelines."""
+    return GuidelinesVersion.objects.filter(project=project_id).first() or GuidelinesVersion(
+        project_id=project_id, number=0
+    )
 
 
 @transaction.atomic
-def change_rubric(project: Project, data: RubricInput, *, actor: Actor) -> RubricVersion | None:
-    """The version that holds from now on; None where there was no rubric and none is asked for.
+def change_rubric(project: Project, data: RubricInput, *, actor: Actor) -> RubricVersion:
+    """The version that holds from now on; saving what holds already makes none.
 
-    Saving what holds already makes no version. Raises InvalidInput, and VersionMovedOn where another version than
-    `number` holds.
+    Raises InvalidInput, and VersionMovedOn where another version than `number` holds.
     """
     if data.criteria:
         keys = [criterion.key for criterion in data.criteria]
@@ -70,49 +72,30 @@ def change_rubric(project: Project, data: RubricInput, *, actor: Actor) -> Rubri
             raise wrong("criteria.0.scale", message)
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     holding = newest_rubric(project.pk)
-    number = holding.number if holding else 0
-    if data.number not in {None, number}:
+    if data.number not in {None, holding.number}:
         raise VersionMovedOn(_("Somebody changed the rubric meanwhile. Nothing was saved."))
     criteria = [criterion.model_dump(mode="json") for criterion in data.criteria]
-    if criteria == (holding.criteria if holding else []):
+    if criteria == holding.criteria:
         return holding
-    version = RubricVersion.objects.create(
-        project=project, number=number + 1, criteria=criteria, note=data.note.strip(), made_by_label=actor.label
-    )
-    audit(
-        project.pk,
-        actor,
-        "rubric.changed",
-        target=version,
-        before={"number": number, "criteria": holding.criteria if holding else []},
-        after={"number": version.number, "criteria": criteria, "note": version.note},
-    )
+    made: dict[str, Any] = {"number": holding.number + 1, "criteria": criteria, "note": data.note.strip()}
+    version = RubricVersion.objects.create(project=project, made_by_label=actor.label, **made)
+    before = {"number": holding.number, "criteria": holding.criteria}
+    audit(project.pk, actor, "rubric.changed", target=version, before=before, after=made)
     return version
 
 
 @transaction.atomic
-def change_guidelines(project: Project, data: GuidelinesInput, *, actor: Actor) -> GuidelinesVersion | None:
-    """The version that holds from now on; None where there were none and none are written.
-
-    Raises VersionMovedOn where another version than `number` holds.
-    """
+def change_guidelines(project: Project, data: GuidelinesInput, *, actor: Actor) -> GuidelinesVersion:
+    """The same of the guidelines. Raises VersionMovedOn."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     holding = newest_guidelines(project.pk)
-    number = holding.number if holding else 0
-    if data.number not in {None, number}:
+    if data.number not in {None, holding.number}:
         raise VersionMovedOn(_("Somebody changed the guidelines meanwhile. Nothing was saved."))
     text = data.text.strip()
-    if text == (holding.text if holding else ""):
+    if text == holding.text:
         return holding
-    version = GuidelinesVersion.objects.create(
-        project=project, number=number + 1, text=text, note=data.note.strip(), made_by_label=actor.label
-    )
-    audit(
-        project.pk,
-        actor,
-        "guidelines.changed",
-        target=version,
-        before={"number": number},
-        after={"number": version.number, "characters": len(text), "note": version.note},
-    )
+    made: dict[str, Any] = {"number": holding.number + 1, "note": data.note.strip()}
+    version = GuidelinesVersion.objects.create(project=project, text=text, made_by_label=actor.label, **made)
+    before, after = {"number": holding.number}, made | {"characters": len(text)}
+    audit(project.pk, actor, "guidelines.changed", target=version, before=before, after=after)
     return version

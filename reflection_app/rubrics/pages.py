@@ -45,11 +45,8 @@ AGREEMENT_DAYS = 90
 def rubric_page(request: DeskRequest) -> HttpResponse:
     """The editor for admins, the criteria to read for others. Whatever else than saving is asked for saves nothing."""
     project = request.place.project
-    version = newest_rubric(project.pk)
-    rubric = version.get_rubric() if version else None
     if request.method != "POST":
-        form = rubric_form(rubric.criteria if rubric else (), number=version.number if version else 0)
-        return _page(request, form)
+        return _page(request, rubric_form(newest_rubric(project.pk)))
     form = read_rubric_form(request.POST)
     order = request.POST.get("do", "save")
     if order != "save":
@@ -63,8 +60,7 @@ def rubric_page(request: DeskRequest) -> HttpResponse:
     except VersionMovedOn as moved:
         # What holds now is in the list of versions; who then saves again has seen what is replaced.
         form.add_error("", str(moved))
-        holding = newest_rubric(project.pk)
-        form.number = str(holding.number if holding else 0)
+        form.number = str(newest_rubric(project.pk).number)
         return _page(request, form, status=409)
     return _page(request, form, status=400)
 
@@ -75,9 +71,7 @@ def save_guidelines(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     form = read_form(request, ("note", "number"))
     form.values["text"] = read_text(request, "text")
-    version = newest_rubric(project.pk)
-    rubric = version.get_rubric() if version else None
-    of_rubric = rubric_form(rubric.criteria if rubric else (), number=version.number if version else 0)
+    of_rubric = rubric_form(newest_rubric(project.pk))
     try:
         with form.collect_errors(problems_of_rubric):
             typed = form.values | {"number": form.values["number"] or None}
@@ -85,8 +79,7 @@ def save_guidelines(request: DeskRequest) -> HttpResponse:
             return back_to(request, "rubric", message=_("Saved. They are shown beside every item from now on."))
     except VersionMovedOn as moved:
         form.add_error("", str(moved))
-        holding = newest_guidelines(project.pk)
-        form.values["number"] = str(holding.number if holding else 0)
+        form.values["number"] = str(newest_guidelines(project.pk).number)
         return _page(request, of_rubric, guidelines=form, status=409)
     return _page(request, of_rubric, guidelines=form, status=400)
 
@@ -95,9 +88,7 @@ def _page(request: DeskRequest, form: RubricForm, *, guidelines: Form | None = N
     project, now = request.place.project, timezone.now()
     of_rubric = list(RubricVersion.objects.filter(project=project)[:MOST_VERSIONS])
     of_guidelines = list(GuidelinesVersion.objects.filter(project=project)[:MOST_VERSIONS])
-    holding = of_rubric[0].get_rubric() if of_rubric else None
-    text = of_guidelines[0].text if of_guidelines else ""
-    number = str(of_guidelines[0].number if of_guidelines else 0)
+    holding, written = newest_rubric(project.pk).get_rubric(), newest_guidelines(project.pk)
     agreement = []
     if holding is not None and request.place.may(Permission.READ_METRICS):
         since = now - timedelta(days=AGREEMENT_DAYS)
@@ -107,8 +98,8 @@ def _page(request: DeskRequest, form: RubricForm, *, guidelines: Form | None = N
         "scales": SCALES,
         "versions": of_rubric,
         "holding": holding,
-        "guidelines": guidelines or Form({"text": text, "note": "", "number": number}),
-        "guidelines_shown": render_markdown(text),
+        "guidelines": guidelines or Form({"text": written.text, "note": "", "number": str(written.number)}),
+        "guidelines_shown": render_markdown(written.text),
         "guidelines_versions": of_guidelines,
         "agreement": [one for one in agreement if one.rated],
         "agreement_days": AGREEMENT_DAYS,

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from reflection_app.loops.rubrics import MOST_CRITERIA, Criterion, Scale
 from reflection_app.reviews.models import Review
 from reflection_app.rubrics.changing import newest_guidelines
+from reflection_app.rubrics.models import RubricVersion
 from reflection_app.web.forms import Listed, ListForm, Problems, Refused, paths_in, problems_of
 from reflection_app.web.rendering import render_markdown
 
@@ -122,9 +123,11 @@ def keys_for(named: Iterable[tuple[str, str]]) -> list[str]:
     return keys
 
 
-def rubric_form(criteria: Sequence[Criterion], *, number: int) -> RubricForm:
+def rubric_form(version: RubricVersion) -> RubricForm:
     """The rubric that holds, as its form shows it."""
-    return RubricForm(values={"note": ""}, listed=[_form_of(one) for one in criteria], number=str(number))
+    rubric = version.get_rubric()
+    listed = [_form_of(one) for one in rubric.criteria] if rubric else []
+    return RubricForm(values={"note": ""}, listed=listed, number=str(version.number))
 
 
 def _form_of(criterion: Criterion) -> CriterionForm:
@@ -218,5 +221,5 @@ def rating_fields(
 def beside_item(review: Review) -> dict[str, Any]:
     """The project's guidelines, which stand beside each item."""
     guidelines = newest_guidelines(review.project_id)
-    text = guidelines.text if guidelines else ""
-    return {"guidelines": guidelines if text else None, "guidelines_shown": render_markdown(text) if text else ""}
+    shown = render_markdown(guidelines.text) if guidelines.text else ""
+    return {"guidelines": guidelines if shown else None, "guidelines_shown": shown}

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from notebook_app.public import BINDING_KINDS, EntryState, KeptEntry, KeptVersion, entries_by_id, versions_of
+from notebook_app.public import BINDING_KINDS, Entry, EntryState, EntryVersion, entries_by_id, versions_of
 from reflection_app.core.models import Project
 from reflection_app.loops.lessons import Lessons, RecallLessons
 from reflection_app.loops.task_spec import Execution
@@ -66,7 +66,7 @@ class ToldEntry:
     """What became of one entry in a run; no `entry` if it was deleted since."""
 
     use: EntryUse
-    entry: KeptEntry | None
+    entry: Entry | None
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def retrieved(run: Run) -> Lessons | None:
     return _retrieved([run]).get(run.pk)
 
 
-def told_to(run: Run, *, about: KeptEntry | None = None) -> Told:
+def told_to(run: Run, *, about: Entry | None = None) -> Told:
     """Return what the run was told of the notebook; with `about`, what became of that entry, considered or not."""
     found = retrieved(run)
     if about is not None:
@@ -109,7 +109,7 @@ def uses_in(found: Lessons) -> list[EntryUse]:
     return uses
 
 
-def use_of(run: Run, entry: KeptEntry, *, found: Lessons | None, versions: Sequence[KeptVersion]) -> EntryUse:
+def use_of(run: Run, entry: Entry, *, found: Lessons | None, versions: Sequence[EntryVersion]) -> EntryUse:
     """Return what became of `entry` in `run`. `versions` are the entry's, the newest first."""
     if found is None:
         return EntryUse(entry.id, _without_step(run, entry, versions))
@@ -133,7 +133,7 @@ def use_of(run: Run, entry: KeptEntry, *, found: Lessons | None, versions: Seque
     return EntryUse(entry.id, reason)
 
 
-def uses_of(project: Project, entry: KeptEntry) -> list[RunUse]:
+def uses_of(project: Project, entry: Entry) -> list[RunUse]:
     """Return what became of `entry` in the project's newest runs, the newest first."""
     runs = list(Run.objects.filter(NOT_OF_THE_DESK, project=project).order_by("-created_at", "-id")[:MOST_RUNS])
     found, versions = _retrieved(runs), versions_of(entry)
@@ -150,7 +150,7 @@ def _retrieved(runs: Sequence[Run]) -> dict[UUID, Lessons]:
     return {run_id: Lessons.model_validate(result) for run_id, result in rows.values_list("run", "result") if result}
 
 
-def _without_step(run: Run, entry: KeptEntry, versions: Sequence[KeptVersion]) -> UseReason:
+def _without_step(run: Run, entry: Entry, versions: Sequence[EntryVersion]) -> UseReason:
     """Return why the run retrieved nothing."""
     spec = run.get_spec()
     if spec.execution is Execution.EXTERNAL:
@@ -164,6 +164,6 @@ def _without_step(run: Run, entry: KeptEntry, versions: Sequence[KeptVersion]) -
     return UseReason.NO_PROMPT if run.is_finished else UseReason.PENDING
 
 
-def _was_approved(versions: Sequence[KeptVersion], *, at: datetime) -> bool:
+def _was_approved(versions: Sequence[EntryVersion], *, at: datetime) -> bool:
     then = next((one for one in versions if one.created_at <= at), None)
-    return then is not None and then.state is EntryState.APPROVED
+    return then is not None and then.state == EntryState.APPROVED

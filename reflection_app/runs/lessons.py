@@ -108,9 +108,7 @@ def _with_rules(effect: RecallLessons, *, project_id: UUID) -> Lessons:
     left_out = [(one, Gate.NO_ROOM) for one in found.no_room] + [(one, Gate.FLAGGED) for one in found.flagged]
     return Lessons(
         rules_block=found.text,
-        rules=tuple(
-            Rule(entry_id=one.id, version=one.version, kind=one.kind.value, name=one.name) for one in found.entries
-        ),
+        rules=tuple(Rule(entry_id=one.id, version=one.version, kind=one.kind, name=one.name) for one in found.entries),
         rejected=tuple(Rejected(entry_id=one.id, version=one.version, gate=gate) for one, gate in left_out),
     )
 
@@ -134,7 +132,7 @@ def _with_lessons(effect: RecallLessons, value: Lessons, *, project_id: UUID) ->
         Lesson(
             entry_id=one.entry.id,
             version=one.entry.version,
-            kind=one.entry.kind.value,
+            kind=one.entry.kind,
             name=one.entry.name,
             text="" if draw.is_withheld else text.text,
             rank=draw.rank,

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
-from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_from, take_back_proposal, unlearn
+from notebook_app.public import Entry, counted_on, lock_notebook, proposed_from, take_back_proposal, unlearn
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.adapters.live import ring
 from reflection_app.loops.attempt_effects import Generate
@@ -109,7 +109,7 @@ class Proposals:
             withdraw_what_recurred(self.run, by_source[source])
 
 
-def proposed_entries(run: Run, gone: QuerySet[Step]) -> list[KeptEntry]:
+def proposed_entries(run: Run, gone: QuerySet[Step]) -> list[Entry]:
     """The notebook's entries that these steps proposed, or were counted on."""
     proposals = list(_entries(run, gone))
     of_source = proposed_from(run.project_id, sources=[one.source for one in proposals])

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from notebook_app.public import WAITING, EntryFilter, EntryState, KeptEntry, begun, entries_by_id, matching
+from notebook_app.public import WAITING, Entry, EntryFilter, EntryState, begun, entries_by_id, matching
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.error_texts import headline
@@ -168,7 +168,7 @@ def _tell(row: Any) -> dict[str, str]:
         case Review():
             reason = why_asked(row.reason, row.verdict.referee_label)
             return {"title": row.run.task.title, "detail": reason, "state": row.verdict.verdict, "look": "verdict"}
-        case KeptEntry():
+        case Entry():
             detail = _joined(row.description or row.content)
             return {"title": row.name, "detail": detail, "state": row.state, "look": "entry"}
         case Ticket():

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue
 
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
@@ -21,7 +21,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import AwaitTurns, RecordReflection
 from reflection_app.loops.inline_reflection import is_due
 from reflection_app.loops.session_reflections import KeptReflection
-from reflection_app.loops.storable import AgentName, is_storable
+from reflection_app.loops.storable import AgentName
 from reflection_app.loops.task_spec import MOST_REFLECTIONS, Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_failures import (
     ROLES,
@@ -33,15 +33,13 @@ from reflection_app.loops.tool_failures import (
 )
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Outcome
-from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import turns_for
-from reflection_app.runs.queueing import begin_run, enqueue
+from reflection_app.runs.queueing import enqueue
 from reflection_app.sessions.models import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.sessions.reflectors import begin_reflectors_for_transcript, reflection_mode
-from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import (
     LARGEST_METADATA,
     AnyReflection,
@@ -50,6 +48,7 @@ from reflection_app.tasks.submission import (
     ReflectionInput,
     ToolErrors,
 )
+from reflection_app.tasks.submitting import begin_own_task
 
 # A session as it is handed in, checked message by message. Messages are kept as they came.
 
@@ -73,8 +72,6 @@ def _message(value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(value.get("is_error"), bool | None):
         raise ValueError("is_error must be true or false")
     check_size(value, longest=LARGEST_MESSAGE)
-    if not is_storable(value):
-        raise ValueError("holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored")
     return value
 
 
@@ -100,12 +97,6 @@ class TranscriptSubmission(Value):
     limits: SessionLimitsOverride = SessionLimitsOverride()
     ended: bool = False
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def check_it_can_be_stored(self) -> "TranscriptSubmission":
-        if not is_storable(self.model_dump(mode="json")):
-            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
-        return self
 
     def limits_over(self, project: Limits) -> Limits:
         """What the reflections may take: the submission's own, else the project's or a session's, the larger."""
@@ -138,24 +129,13 @@ def start_session_run(transcript: Transcript, submission: TranscriptSubmission, 
     spec = TaskSpec(
         objective=objective_of(transcript),
         mode=Mode.INLINE_REFLECTION,
+        agent=submission.agent,
         execution=Execution.EXTERNAL,
         inline_every_turns=submission.reflection.every_turns,
         limits=submission.limits_over(project.get_limits()),
         models=project.models_by_role,
     )
-    task = Task.objects.create(
-        project=project,
-        external_id=submission.external_id,
-        objective=spec.objective,
-        mode=spec.mode.value,
-        agent=submission.agent,
-        execution=spec.execution.value,
-        limits=spec.limits.model_dump(mode="json"),
-        metadata=submission.metadata,
-        created_by=actor.user,
-    )
-    audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec, handed_in_by=hands_of(actor))
+    return begin_own_task(project, spec, actor=actor, external_id=submission.external_id, metadata=submission.metadata)
 
 
 def objective_of(transcript: Transcript) -> str:

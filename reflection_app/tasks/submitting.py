@@ -1,6 +1,7 @@
 """Handing in a task and starting its first run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -87,6 +88,35 @@ def _submit(
     run = start_run(task, submission=submission, models=in_all, handed_in_by=hands_of(actor), beside=batch)
     batch.write()
     return run
+
+
+def begin_own_task(
+    project: Project,
+    spec: TaskSpec,
+    *,
+    actor: Actor,
+    external_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Run:
+    """Return the queued run of a task that `spec` describes whole: a check, a diagnosis, reflections on a session.
+
+    Call it in a transaction.
+    """
+    task = Task.objects.create(
+        project=project,
+        external_id=external_id,
+        objective=spec.objective,
+        kind=spec.kind,
+        mode=spec.mode.value,
+        agent=spec.agent,
+        execution=spec.execution.value,
+        tools=[tool.name for tool in spec.tools],
+        limits=spec.limits.model_dump(mode="json"),
+        metadata=metadata or {},
+        created_by=actor.user,
+    )
+    audit(project.pk, actor, "task.submitted", target=task)
+    return begin_run(task, spec, handed_in_by=hands_of(actor))
 
 
 def start_run(

@@ -34,18 +34,6 @@ class AuditFilter(BaseModel):
     )
 
 
-def is_hidden(entry: AuditEntry) -> bool:
-    """Whether the contents of this entry of `entries_for` are kept from the reader for now."""
-    hidden: bool = entry.is_hidden  # type: ignore[attr-defined]  # annotated there
-    return hidden
-
-
-def made_by(entry: AuditEntry) -> str:
-    """Who made the key that this entry of `entries_for` tells of; nothing of people, and of keys that nobody did."""
-    name: str = entry.made_by  # type: ignore[attr-defined]  # annotated there
-    return name
-
-
 def entries_for(project: Project, data: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
     """The entries, newest first, each with `is_hidden` and, of keys, `made_by`: the name of who made the key.
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.adapters.live import ring_person
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotFound
+from reflection_app.core.errors import ActionError, Conflict, NotFound, wrong
 from reflection_app.core.models import ApiKey, Membership, Project, Role, digest_of
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.core.rights import key_revoked, review_right_ended
@@ -127,8 +127,7 @@ class LastAdmin(Conflict):
 def read_role(role: str) -> Role:
     """The role. Raises InvalidInput."""
     if role not in Role.values:
-        message = _("one of %(names)s") % {"names": ", ".join(Role.values)}
-        raise InvalidInput(_("There is no such role."), errors=[{"field": "role", "message": message}])
+        raise wrong("role", _("one of %(names)s") % {"names": ", ".join(Role.values)}, said=_("There is no such role."))
     return Role(role)
 
 
@@ -282,15 +281,12 @@ def create_invitation(
         try:
             validate_email(address)
         except ValidationError:
-            message = _("This is no e-mail address.")
-            raise InvalidInput(message, errors=[{"field": "email", "message": message}]) from None
+            raise wrong("email", _("This is no e-mail address.")) from None
         if not settings.MAIL_OPTIONS and not settings.OIDC_APPS:
-            message = _("This desk sends no mail, so nobody could confirm the address.")
-            raise InvalidInput(message, errors=[{"field": "email", "message": message}])
+            raise wrong("email", _("This desk sends no mail, so nobody could confirm the address."))
     check_may_give(actor, wanted)
     if not 1 <= days <= MOST_DAYS:
-        message = _("1 to %(most)s days") % {"most": MOST_DAYS}
-        raise InvalidInput(_("When should the invitation expire?"), errors=[{"field": "days", "message": message}])
+        raise wrong("days", _("1 to %(most)s days") % {"most": MOST_DAYS}, said=_("When should the invitation expire?"))
     Project.objects.select_for_update().get(pk=project.pk)
     if Invitation.objects.usable().filter(project=project).count() >= MOST_OPEN:
         raise Conflict(_("This project has %(most)s open invitations. Revoke some first.") % {"most": MOST_OPEN})

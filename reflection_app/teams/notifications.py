@@ -20,6 +20,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import shortened
 from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.loops.attempt_effects import ReviewReason
@@ -56,7 +57,8 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
 
 def sentence_of(notice: Notification) -> str:
     """What happened, in one line of plain text."""
-    said = {"by": _fact(notice, "by"), "title": _fact(notice, "title")}
+    # Titles are texts of anybody's.
+    said = {name: one_line(notice.facts.get(name, "")) for name in ("by", "title")}
     if (others := _others(notice)) > 0:
         sentence = ngettext(
             "“%(title)s” and %(count)d other have waited longer than the project's goal.",
@@ -81,12 +83,6 @@ def _others(notice: Notification) -> int:
     """Of how many more things the notification tells than of the one that it names."""
     others = notice.facts.get("others", 0)
     return others if isinstance(others, int) else 0
-
-
-def _fact(notice: Notification, name: str) -> str:
-    """What is known of it, on one line: titles are texts of anybody's."""
-    said = " ".join(str(notice.facts.get(name, "")).split())
-    return said if len(said) <= LONGEST_TITLE else said[: LONGEST_TITLE - 1] + "…"
 
 
 # Notifications as mail: one plain letter for all that waits for a person, in their language.
@@ -288,16 +284,12 @@ def send_waiting_mail(now: datetime | None = None) -> int:
     """Tells everybody of what they have not read for a while; how many letters went out. Nothing where mail is off."""
     if not settings.MAIL_OPTIONS:
         return 0
-    sent = 0
-    server = EmailBackend(alias="default", **settings.MAIL_OPTIONS)
+    sent, server = 0, MailServer()
     # Who waits longest first.
     waiting = _waiting(now or timezone.now()).order_by("created_at").values_list("user", flat=True)
     for user_id in dict.fromkeys(waiting[:MOST_AT_ONCE]):
-        try:
-            server.open()
-        except (SMTPException, OSError) as error:
-            # Nothing is claimed, so it is nobody's failure: all is tried again at the next round.
-            log.warning("the mail server cannot be reached: %s", type(error).__name__)
+        # Else nothing is claimed, so it is nobody's failure: all is tried again at the next round.
+        if not server.answers():
             break
         # Marked as told: whoever else asks now gets nothing of it.
         claimed_at = now or timezone.now()
@@ -307,17 +299,12 @@ def send_waiting_mail(now: datetime | None = None) -> int:
             Notification.objects.filter(pk__in=[row.pk for row in claimed]).update(mailed_at=claimed_at)
         if not claimed:
             continue
-        user = User.objects.get(pk=user_id)
-        try:
-            sent += bool(server.send_messages([letter_to(user, claimed)]))
-        except (SMTPException, OSError, ValueError) as error:
-            # The server's own words would bring the person's address into the log.
-            log.warning("mail to user %s was not sent: %s", user_id, type(error).__name__)
+        if server.accepts(letter_to(User.objects.get(pk=user_id), claimed), user_id=user_id):
+            sent += 1
+        else:
             which = Notification.objects.filter(pk__in=[row.pk for row in claimed])
             which.update(mailed_at=None, mail_failures=F("mail_failures") + 1)
-            # What the connection is in the middle of is not known.
-            _close(server)
-    _close(server)
+    server.close()
     return sent
 
 
@@ -331,8 +318,40 @@ def _waiting(now: datetime) -> QuerySet[Notification]:
     return rows.filter(created_at__gt=now - TOLD_WITHIN).exclude(user__email="")
 
 
-def _close(server: EmailBackend) -> None:
-    try:
-        server.close()
-    except (SMTPException, OSError) as error:
-        log.warning("the mail server did not say goodbye: %s", type(error).__name__)
+class MailServer:
+    """The mail server of the settings, over one connection that is opened when it is needed."""
+
+    def __init__(self) -> None:
+        self._backend = EmailBackend(alias="default", **settings.MAIL_OPTIONS)
+
+    def answers(self) -> bool:
+        """Return True if the connection is open; otherwise log why not."""
+        try:
+            self._backend.open()
+        except (SMTPException, OSError) as error:
+            log.warning("the mail server cannot be reached: %s", type(error).__name__)
+            return False
+        return True
+
+    def accepts(self, letter: EmailMessage, *, user_id: int) -> bool:
+        """Send the letter and return True; log a refusal, and begin with a new connection after it."""
+        try:
+            self._backend.send_messages([letter])
+        except (SMTPException, OSError, ValueError) as error:
+            # The server's own words would bring the person's address into the log.
+            log.warning("mail to user %s was not sent: %s", user_id, type(error).__name__)
+            # What the connection is in the middle of is not known.
+            self.close()
+            return False
+        return True
+
+    def close(self) -> None:
+        try:
+            self._backend.close()
+        except (SMTPException, OSError) as error:
+            log.warning("the mail server did not say goodbye: %s", type(error).__name__)
+
+
+def one_line(text: object) -> str:
+    """Return somebody's text on one line of a bounded length."""
+    return shortened(" ".join(str(text).split()), LONGEST_TITLE)

@@ -19,7 +19,7 @@ from reflection_app.adapters.live import ring_person
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import model_for, offered_models
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.errors import ActionError, InvalidInput, wrong
 from reflection_app.core.models import (
     ApiKey,
     Digest,
@@ -67,19 +67,17 @@ def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Pr
         raise MayNotCreate(_("Only staff may make projects on this desk."))
     title = storable(name).strip()
     if not 1 <= len(title) <= LONGEST_NAME:
-        message = _("1 to %(most)s characters") % {"most": LONGEST_NAME}
-        raise InvalidInput(_("A project needs a name."), errors=[{"field": "name", "message": message}])
+        raise wrong("name", _("1 to %(most)s characters") % {"most": LONGEST_NAME}, said=_("A project needs a name."))
     chosen = slug.strip()
     if not chosen:
         start = slugify(title)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
         candidates = (start if number == 1 else f"{start}-{number}" for number in count(1))
         chosen = next(one for one in candidates if not Project.objects.filter(slug=one).exists())
     elif len(chosen) > LONGEST_SLUG or not SLUG.fullmatch(chosen):
-        message = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
-        raise InvalidInput(_("This cannot be an address."), errors=[{"field": "slug", "message": message}])
+        why = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
+        raise wrong("slug", why, said=_("This cannot be an address."))
     elif Project.objects.filter(slug=chosen).exists():
-        message = _("Another project has this address.")
-        raise InvalidInput(message, errors=[{"field": "slug", "message": message}])
+        raise wrong("slug", _("Another project has this address."))
     project = Project.objects.create(name=title, slug=chosen)
     audit(project.pk, actor, "project.created", target=project, after={"name": title, "slug": project.slug})
     add_member(project, user, role=Role.ADMIN, actor=actor)
@@ -149,15 +147,12 @@ def change_settings(
     tasks have the same external id though each is to be there once.
     """
     if thresholds.revise_from > thresholds.pass_from:
-        message = _("Must not be above the score that passes.")
-        raise InvalidInput(message, errors=[{"field": "revise_from", "message": message}])
+        raise wrong("revise_from", _("Must not be above the score that passes."))
     if knowledge_tool and not Tool.objects.filter(project=project, name=knowledge_tool, is_enabled=True).exists():
-        message = _("This project has no tool of that name that is switched on.")
-        raise InvalidInput(message, errors=[{"field": "knowledge_tool", "message": message}])
+        raise wrong("knowledge_tool", _("This project has no tool of that name that is switched on."))
     refused = sorted(set(handing_in.allowed_models) - set(offered_models()) - set(project.allowed_models))
     if refused:
-        message = _("The desk does not offer %(names)s.") % {"names": ", ".join(refused)}
-        raise InvalidInput(message, errors=[{"field": "allowed_models", "message": message}])
+        raise wrong("allowed_models", _("The desk does not offer %(names)s.") % {"names": ", ".join(refused)})
     # Whoever hands a task in meanwhile waits (tasks/submitting.py), so that none slips in under the former rule.
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if handing_in.unique_external_ids != locked.unique_external_ids:
@@ -213,14 +208,11 @@ def create_api_key(
     """The key's row and its secret, which is not stored and cannot be shown again. Raises InvalidInput."""
     unknown = sorted(set(scopes) - set(Scope.values))
     if unknown or not scopes:
-        raise InvalidInput(
-            _("Unknown scopes: %(names)s.") % {"names": ", ".join(unknown)}
-            if unknown
-            else _("A key needs at least one scope."),
-            errors=[{"field": "scopes", "message": _("one or more of %(names)s") % {"names": ", ".join(Scope.values)}}],
-        )
+        said = _("Unknown scopes: %(names)s.") % {"names": ", ".join(unknown)} if unknown else ""
+        why = _("one or more of %(names)s") % {"names": ", ".join(Scope.values)}
+        raise wrong("scopes", why, said=said or _("A key needs at least one scope."))
     if not name.strip() or len(name) > LONGEST_NAME:
-        raise InvalidInput(_("A key needs a name."), errors=[{"field": "name", "message": _("1 to 120 characters")}])
+        raise wrong("name", _("1 to 120 characters"), said=_("A key needs a name."))
     # Numbered where the project has had a key of that name: reviewers are told apart by it.
     wanted, taken = name.strip(), set(ApiKey.objects.filter(project=project).values_list("name", flat=True))
     numbered = (f"{wanted[: LONGEST_NAME - 6]} {number}" for number in count(2))

@@ -3,10 +3,9 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.apps import apps
@@ -19,7 +18,7 @@ from notebook_app.public import forget_some
 from reflection_app.alerts.models import Channel, ChannelMessage, MessageState
 from reflection_app.comparisons.models import Pair
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.errors import InvalidInput, NotFound, RunFinished
+from reflection_app.core.errors import NotFound, RunFinished, wrong
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.metrics.figuring import figure_runs, lock_figures
@@ -47,8 +46,7 @@ from reflection_app.teams.projects import save_settings
 # Look-backs go with what they look back at, and the loop of a session goes with the session: they hold its words.
 
 
-@dataclass(frozen=True)
-class Aged[M: Model]:
+class Aged[M: Model](NamedTuple):
     """What ended before a moment: what may be deleted, and what a person, an agent or a worker is still waited for."""
 
     due: QuerySet[M]
@@ -82,35 +80,6 @@ def _looking_back(**at: object) -> QuerySet[Reflector]:
     return Reflector.objects.filter(**at).exclude(fork__state=RunState.FINISHED)
 
 
-def aged_failures(project_id: UUID, *, before: datetime) -> QuerySet[ToolFailure]:
-    """Failures that outside agents reported. Those of runs go with their runs."""
-    return ToolFailure.objects.filter(project=project_id, run__isnull=True, created_at__lt=before)
-
-
-def aged_deliveries(project_id: UUID, *, before: datetime) -> QuerySet[Delivery]:
-    """Deliveries that have arrived or were given up."""
-    return Delivery.objects.filter(project=project_id, created_at__lt=before).exclude(state=DeliveryState.WAITING)
-
-
-def aged_channel_messages(project_id: UUID, *, before: datetime) -> QuerySet[ChannelMessage]:
-    """Messages to channels that wait for no further try."""
-    return ChannelMessage.objects.filter(project=project_id, created_at__lt=before).exclude(state=MessageState.WAITING)
-
-
-def aged_pairs(project_id: UUID, *, before: datetime) -> QuerySet[Pair]:
-    """Pairs of answers that pipelines handed in for comparison. Those of runs go with their runs."""
-    return Pair.objects.filter(project=project_id, attempt_a__isnull=True, created_at__lt=before)
-
-
-def aged_traces(project_id: UUID, *, before: datetime) -> QuerySet[AgentTrace]:
-    """Traces of which nothing more has come. The session that was made of one stays."""
-    return AgentTrace.objects.filter(project=project_id, last_span_at__lt=before)
-
-
-def aged_notifications(project_id: UUID, *, before: datetime) -> QuerySet[Notification]:
-    return Notification.objects.filter(project=project_id, created_at__lt=before)
-
-
 # Deleting a project: from the moment of it nobody reaches it any more; a worker takes its rows away.
 
 
@@ -121,8 +90,7 @@ def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Projec
     Raises InvalidInput where `typed_name` is not its name, and NotFound where it was deleted before.
     """
     if typed_name.strip() != project.name.strip():
-        message = _("Type the project's name just as it is: %(name)s") % {"name": project.name}
-        raise InvalidInput(message, errors=[{"field": "typed_name", "message": message}])
+        raise wrong("typed_name", _("Type the project's name just as it is: %(name)s") % {"name": project.name})
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if locked.deleted_at is not None:
         raise NotFound(_("The project was deleted already."))
@@ -180,10 +148,10 @@ def take_rows(due: QuerySet[Any], *, name: str, most: int = PIECE_OF_ROWS) -> Co
         return +Counter({name: len(wanted)})
 
 
-def until_nothing_is_left(take: Callable[[], Counter[str]], *, go_on: Callable[[], bool]) -> Counter[str]:
-    """What all pieces together took, until one finds nothing or `go_on` says that it is enough for now."""
+def until_nothing_is_left(take: Callable[[], Counter[str]], *, ends: float) -> Counter[str]:
+    """Return what all pieces together took, until one finds nothing or the monotonic clock shows `ends`."""
     taken: Counter[str] = Counter()
-    while go_on() and (piece := take()):
+    while time.monotonic() < ends and (piece := take()):
         taken += piece
     return taken
 
@@ -219,25 +187,31 @@ LONGEST_PASS_S = 600.0
 SYSTEM = Actor()
 
 
-@dataclass(frozen=True)
-class Kept:
-    """One kind of thing: `days` it is kept (None: for ever), how many are older, and how many of those must stay."""
+class Kept(NamedTuple):
+    """One kind of thing: how many rows are older than the rule says, and how many more of those must stay."""
 
     kind: str
-    days: int | None
     due: int = 0
     held: int = 0
 
 
-# Of each kind of which no row waits for anybody: the setting that it goes by, and its rows that are older.
-PLAIN: dict[str, tuple[str, Callable[..., QuerySet[Any]]]] = {
-    "tool_failures": ("tool_failures_days", aged_failures),
-    "pairs": ("runs_days", aged_pairs),
-    "deliveries": ("deliveries_days", aged_deliveries),
-    "channel_messages": ("deliveries_days", aged_channel_messages),
-    "traces": ("traces_days", aged_traces),
-    "notifications": ("notifications_days", aged_notifications),
+# Of each kind of which no row waits for anybody: the setting that it goes by, what says how old a row is, and the rows.
+PLAIN: dict[str, tuple[str, str, QuerySet[Any]]] = {
+    # Failures and pairs of runs go with their runs.
+    "tool_failures": ("tool_failures_days", "created_at", ToolFailure.objects.filter(run=None)),
+    "pairs": ("runs_days", "created_at", Pair.objects.filter(attempt_a=None)),
+    "deliveries": ("deliveries_days", "created_at", Delivery.objects.exclude(state=DeliveryState.WAITING)),
+    "channel_messages": ("deliveries_days", "created_at", ChannelMessage.objects.exclude(state=MessageState.WAITING)),
+    # The session that was made of a trace stays.
+    "traces": ("traces_days", "last_span_at", AgentTrace.objects.all()),
+    "notifications": ("notifications_days", "created_at", Notification.objects.all()),
 }
+
+
+def _aged_rows(project_id: UUID, settings: RetentionSettings, *, now: datetime) -> Iterator[tuple[str, QuerySet[Any]]]:
+    for kind, (setting, column, rows) in PLAIN.items():
+        if (days := getattr(settings, setting)) is not None:
+            yield kind, rows.filter(project=project_id, **{f"{column}__lt": now - timedelta(days=days)})
 
 
 def preview_retention(project: Project, settings: RetentionSettings, *, now: datetime) -> list[Kept]:
@@ -246,15 +220,13 @@ def preview_retention(project: Project, settings: RetentionSettings, *, now: dat
     if (days := settings.runs_days) is not None:
         tasks = aged_tasks(project.pk, before=now - timedelta(days=days))
         runs = Run.objects.filter
-        found.append(Kept("runs", days, runs(task__in=tasks.due).count(), runs(task__in=tasks.held).count()))
+        found.append(Kept("runs", runs(task__in=tasks.due).count(), runs(task__in=tasks.held).count()))
     if (days := settings.transcripts_days) is not None:
         sessions = aged_transcripts(project.pk, before=now - timedelta(days=days))
-        found.append(Kept("sessions", days, sessions.due.count(), sessions.held.count()))
-    for kind, (name, rows) in PLAIN.items():
-        if (days := getattr(settings, name)) is not None:
-            found.append(Kept(kind, days, rows(project.pk, before=now - timedelta(days=days)).count()))
+        found.append(Kept("sessions", sessions.due.count(), sessions.held.count()))
+    found += [Kept(kind, rows.count()) for kind, rows in _aged_rows(project.pk, settings, now=now)]
     known = {kept.kind: kept for kept in found}
-    return [known.get(kind, Kept(kind, None)) for kind in ("runs", "sessions", *PLAIN)]
+    return [known.get(kind, Kept(kind)) for kind in ("runs", "sessions", *PLAIN)]
 
 
 def change_retention(project: Project, settings: RetentionSettings, *, actor: Actor) -> Project:
@@ -296,13 +268,9 @@ def carry_out_retention(retention_run_id: UUID, *, longest_s: float = LONGEST_PA
         return
     now, ends = timezone.now(), time.monotonic() + longest_s
     settings = ordered.project.get_retention()
-
-    def go_on() -> bool:
-        return time.monotonic() < ends
-
     for take in _takers(ordered.project_id, settings, now=now):
-        until_nothing_is_left(partial(_counted, ordered.pk, take), go_on=go_on)
-    if not go_on():
+        until_nothing_is_left(partial(_counted, ordered.pk, take), ends=ends)
+    if time.monotonic() >= ends:
         return
     with transaction.atomic():
         run = RetentionRun.objects.select_for_update().get(pk=ordered.pk)
@@ -317,9 +285,8 @@ def _takers(project_id: UUID, settings: RetentionSettings, *, now: datetime) -> 
         yield partial(take_tasks, project_id, aged_tasks(project_id, before=now - timedelta(days=days)).due)
     if (days := settings.transcripts_days) is not None:
         yield partial(take_transcripts, project_id, aged_transcripts(project_id, before=now - timedelta(days=days)).due)
-    for kind, (name, rows) in PLAIN.items():
-        if (days := getattr(settings, name)) is not None:
-            yield partial(take_rows, rows(project_id, before=now - timedelta(days=days)), name=kind)
+    for kind, rows in _aged_rows(project_id, settings, now=now):
+        yield partial(take_rows, rows, name=kind)
 
 
 @transaction.atomic
@@ -353,14 +320,10 @@ def take_project_away(project_id: UUID, *, longest_s: float = LONGEST_S) -> None
     if project is None:
         return
     ends = time.monotonic() + longest_s
-
-    def go_on() -> bool:
-        return time.monotonic() < ends
-
     taken: Counter[str] = Counter()
     for take in _takers_of_project(project):
-        taken += until_nothing_is_left(take, go_on=go_on)
-    if not go_on():
+        taken += until_nothing_is_left(take, ends=ends)
+    if time.monotonic() >= ends:
         return
     # The project itself and its members go last, with a line in the trail.
     with transaction.atomic():

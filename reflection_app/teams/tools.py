@@ -23,7 +23,7 @@ from reflection_app.adapters.tools.config import (
 from reflection_app.adapters.tools.secrets import encrypt
 from reflection_app.adapters.tools.url_template import example_of, placeholders
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import InvalidInput, NotFound
+from reflection_app.core.errors import InvalidInput, NotFound, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable, only_storable
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolResult, is_too_deep, violations
@@ -143,7 +143,7 @@ def check_secrets(project: Project, headers: dict[str, str], *, url: str, field:
 
 
 def refused(field: str, message: str) -> InvalidInput:
-    return InvalidInput(_("The tool was not saved."), errors=[{"field": field, "message": message}])
+    return wrong(field, message, said=_("The tool was not saved."))
 
 
 LONGEST_TRY_S = 10.0

@@ -18,7 +18,7 @@ from reflection_app.adapters.outgoing.posting import SECRET_BYTES
 from reflection_app.adapters.outgoing.urls import LONGEST_URL
 from reflection_app.adapters.tools.secrets import cipher
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import Conflict, InvalidInput, NotFound
+from reflection_app.core.errors import Conflict, NotFound, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import only_storable
 from reflection_app.loops.values import Value
@@ -72,7 +72,7 @@ def check_receiver(url: str) -> None:
     try:
         check_url(url)
     except OutgoingError as error:
-        raise InvalidInput(_("The webhook was not saved."), errors=[{"field": "url", "message": str(error)}]) from None
+        raise wrong("url", str(error), said=_("The webhook was not saved.")) from None
 
 
 # The secrets that sign what webhooks are sent: ours, made here, told once.

@@ -22,7 +22,7 @@ LABELS = {
     # Issues, severities, efforts, kinds of tasks.
     _("completeness"), _("correctness"), _("format"), _("quality"), _("other"),
     _("low"), _("medium"), _("high"), _("critical"),
-    _("code generation"), _("creative writing"), _("reasoning"), _("data extraction"),
+    _("code generation"), _("creative writing"), _("reasoning"),
     # Classes of errors.
     _("Model capability"), _("Decision error"), _("Pipeline crash"), _("Missing knowledge"), _("Normal iteration"),
     # Nodes and edges of a run's graph.
@@ -63,12 +63,9 @@ LABELS = {
     _("characters"), _("character"), _("words"), _("word"), _("lines"), _("line"),
     _("the list"), _("Bring the data into the form of the schema"), _("Fill in what is missing"),
     _("Bring the number to what is required"), _("Produce the file, whole and as it is required"),
-    # Why a model's tests leave open which attempt to keep; some are of recorded runs only.
+    # Why a model's tests leave open which attempt to keep.
     _("All examples of the task hold, and the model's own tests do not speak against it."),
     _("Most tests that the model wrote pass."),
-    _("Most tests that the model wrote fail; it saw that, and came back with the same answers."),
-    _("The rewrite gives the same answers in another form; which form is meant, the tests cannot settle."),
-    _("Most tests that the model wrote fail, but the rewrite does worse still."),
     _("Most tests that the model wrote fail; every rewrite gives the same answers or does worse."),
     _("Most tests that the model wrote fail, and there is no other answer to compare with."),
     _("No test that the model wrote can be used."),
@@ -163,7 +160,6 @@ SENTENCES = (
     _("no data: %(said)s"),
     _("%(number)s of %(all)s examples of the task hold."),
     _("%(number)s of %(all)s tests that the model wrote pass."),
-    _("On %(number)s of the others all attempts agree with each other, against the test."),
     _("It does not pass these tests, and nothing shows that they are wrong: %(said)s."),
     _("%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it."),
     _("The rest passed: %(number)s."),

@@ -31,12 +31,16 @@ def theme_of(request: HttpRequest) -> str:
 
 def keep_theme[Response: HttpResponseBase](response: Response, theme: str) -> Response:
     """`response`, with which the browser keeps `theme`; with an empty one the system decides again."""
-    if not theme:
-        response.delete_cookie(COOKIE, samesite="Lax")
+    return _keep(response, COOKIE, theme)
+
+
+def _keep[Response: HttpResponseBase](response: Response, name: str, value: str) -> Response:
+    if not value:
+        response.delete_cookie(name, samesite="Lax")
         return response
     response.set_cookie(
-        COOKIE,
-        theme,
+        name,
+        value,
         max_age=settings.LANGUAGE_COOKIE_AGE,
         secure=settings.LANGUAGE_COOKIE_SECURE,
         httponly=True,
@@ -69,20 +73,7 @@ def in_the_readers_language(
 
 def keep_language[Response: HttpResponseBase](response: Response, language: str) -> Response:
     """`response`, with which the browser keeps `language`; with an empty one it goes back to its own."""
-    name, path = settings.LANGUAGE_COOKIE_NAME, settings.LANGUAGE_COOKIE_PATH
-    if not language:
-        response.delete_cookie(name, path=path, samesite="Lax")
-        return response
-    response.set_cookie(
-        name,
-        language,
-        max_age=settings.LANGUAGE_COOKIE_AGE,
-        path=path,
-        secure=settings.LANGUAGE_COOKIE_SECURE,
-        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
-        samesite="Lax",
-    )
-    return response
+    return _keep(response, settings.LANGUAGE_COOKIE_NAME, language)
 
 
 def greet[Response: HttpResponseBase](response: Response, user: User) -> Response:

@@ -120,22 +120,10 @@ class Desk:
         """What the member may do here, by the names of the matrix: `desk.may.hand_in`."""
         return {one.value: self._place is not None and self._place.may(one) for one in Permission}
 
-    @property
-    def may_review(self) -> bool:
-        return self.may[Permission.REVIEW]
-
     @cached_property
     def open_conflicts(self) -> int:
         """How many conflicts wait in the notebook."""
         return count_open_conflicts(self.project.pk) if self.project else 0
-
-    @property
-    def may_curate(self) -> bool:
-        return self.may[Permission.CURATE]
-
-    @property
-    def may_administer(self) -> bool:
-        return self.may[Permission.CHANGE_SETTINGS]
 
     @property
     def role(self) -> str:

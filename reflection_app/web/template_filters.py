@@ -99,15 +99,14 @@ def run_cost(run: Run) -> str:
 
 
 @register.filter
-def cost_within(usd: Decimal, run: Run) -> str:
-    """What a part of the run cost: at least that much, where the run has calls without a price."""
-    return at_least(usd) if run.unpriced_calls else money(usd)
-
-
-@register.filter
 def part_cost(usd: Decimal, run: Run) -> str:
-    """As `cost_within`, in words that stand by themselves beside tokens: `cost unknown`."""
-    return cost_within(usd, run) if usd or not run.unpriced_calls else _("cost unknown")
+    """What a part of the run cost, in words that stand by themselves beside tokens: `cost unknown`.
+
+    At least that much, where the run has calls without a price.
+    """
+    if not run.unpriced_calls:
+        return money(usd)
+    return at_least(usd) if usd else _("cost unknown")
 
 
 @register.filter

@@ -17,11 +17,9 @@ from reflection_app.alerts.models import Channel, ChannelItem
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.models import Project, Scope
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
 from tests.alerts.channels import make_channel, service
-from tests.api.caller import assert_problem, fields, make_caller
-from tests.factories import make_project
-from tests.web.stories import unsure_project, waiting_review
 
 __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
@@ -49,7 +47,7 @@ def test_an_address_at_another_host_takes_the_secret_with_it_and_neither_is_in_t
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("sent", "field"),
     [
         ({"kind": "icq"}, "kind"),
         ({"name": " "}, "name"),
@@ -67,12 +65,12 @@ def test_an_address_at_another_host_takes_the_secret_with_it_and_neither_is_in_t
     ],
 )
 def test_what_cannot_be_a_channel_is_refused_at_its_field(
-    project: Project, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], field: str
+    project: Project, monkeypatch: pytest.MonkeyPatch, sent: dict[str, Any], field: str
 ) -> None:
-    if given.get("kind") == "teams":
+    if sent.get("kind") == "teams":
         monkeypatch.setattr("reflection_app.adapters.outgoing.addresses.look_up", lambda host, port: ["93.184.215.14"])
     with service() as slack, pytest.raises((ValidationError, InvalidInput)) as refusal:
-        make_channel(project, slack, **given)
+        make_channel(project, slack, **sent)
     error = refusal.value
     if isinstance(error, InvalidInput):
         assert error.errors[0]["field"] == field
@@ -96,20 +94,19 @@ def test_a_name_is_taken_once_and_there_are_not_too_many(project: Project) -> No
         assert changed(first, name="#0").name == "#0"
 
 
-@pytest.mark.django_db(transaction=True)
 def test_switched_off_it_forgets_what_waits_and_it_hears_of_its_own_project_alone() -> None:
-    project = unsure_project("unsure")
+    project = given.unsure_project("unsure")
     with service() as slack:
-        channel, other = make_channel(project, slack), make_channel(make_project(), slack)
-        waiting_review(project)
+        channel, other = make_channel(project, slack), make_channel(given.project(), slack)
+        given.waiting_review(project)
         assert [item.channel for item in ChannelItem.objects.all()] == [channel] != [other]
         changed(channel, is_enabled=False)
-        waiting_review(project)
+        given.waiting_review(project)
     assert not ChannelItem.objects.exists()
 
 
 def test_goals_are_read_and_set_over_rest() -> None:
-    admin = make_caller(scopes=[Scope.ADMIN])
+    admin = given.caller(scopes=[Scope.ADMIN])
     usual = {"review_goal_minutes": None, "question_goal_minutes": None, "escalates_again": False, "time_zone": "UTC"}
     assert admin.get("waiting-goals").body == usual
     wanted = usual | {"review_goal_minutes": 60, "time_zone": "Asia/Shanghai"}
@@ -118,5 +115,5 @@ def test_goals_are_read_and_set_over_rest() -> None:
     assert AuditEntry.objects.get(action="settings.changed").after == {"waiting": wanted}
     for wrong in ({"review_goal_minutes": 0}, {"time_zone": "Mars/Olympus"}, {"review_goal_minutes": 43_201}):
         answer = admin.call("PUT", "waiting-goals", data=json.dumps(wrong))
-        assert_problem(answer, 400)
-        assert set(fields(answer)) == set(wrong)
+        then.refused(answer, 400)
+        assert set(then.named_fields(answer)) == set(wrong)

@@ -11,19 +11,18 @@ from reflection_app.alerts.models import Channel, ChannelKind, Topic
 from reflection_app.alerts.pages import TOPICS, WHENCE
 from reflection_app.alerts.sending import SERVICE_REFUSES, send_due
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.alerts.channels import PATH, gathered, make_channel, service
-from tests.api.stories import waiting_review
-from tests.factories import make_member, make_project
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 
 @pytest.fixture
 def project(client: Client) -> Project:
-    project = make_project("desk")
-    client.force_login(make_member(project, Role.ADMIN))
+    project = given.project("desk")
+    client.force_login(given.member(project, Role.ADMIN))
     return project
 
 
@@ -113,7 +112,7 @@ def test_it_is_switched_off_and_on_and_deleted(client: Client, project: Project)
 def test_the_page_says_why_the_desk_switched_it_off_and_what_each_try_brought(client: Client, project: Project) -> None:
     with service("slack", "404 Not Found", body=b"no_service") as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         assert not send_due(channel.pk, clock=gathered())
     page = text_of(client, "channel", channel.pk)
     assert SERVICE_REFUSES in page

@@ -21,22 +21,20 @@ from reflection_app.runs.models import Question, Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import path_of, sentence_of
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.alerts.channels import make_channel, service
 from tests.alerts.test_sending import at_once
-from tests.api.caller import make_caller
-from tests.api.stories import waiting_review
-from tests.factories import make_member, make_project
 from tests.runs.questions import waiting_question
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 NOW = datetime.now(UTC)
 
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("desk", waiting={"review_goal_minutes": 60, "question_goal_minutes": 30})
+    return given.project("desk", waiting={"review_goal_minutes": 60, "question_goal_minutes": 30})
 
 
 def since(row: Review | Question, *, minutes: float) -> None:
@@ -44,7 +42,7 @@ def since(row: Review | Question, *, minutes: float) -> None:
 
 
 def late_review(project: Project, *, minutes: float = 61) -> Review:
-    review = waiting_review(project)
+    review = given.waiting_review(project)
     since(review, minutes=minutes)
     return review
 
@@ -58,14 +56,14 @@ def test_a_thing_is_overdue_when_the_goal_has_passed(goal: int | None, waited: i
 
 
 def test_what_waits_too_long_is_told_once_to_the_channels_for_it_and_to_admins_and_curators(project: Project) -> None:
-    told = {make_member(project, role) for role in (Role.CURATOR, Role.ADMIN)}
-    make_member(project, Role.REVIEWER)
+    told = {given.member(project, role) for role in (Role.CURATOR, Role.ADMIN)}
+    given.member(project, Role.REVIEWER)
     with service() as slack:
         channel = make_channel(project, slack, topics=["escalation"])
         make_channel(project, slack, topics=["review"], name="another")
         late, question = late_review(project), waiting_question(project)
         since(question, minutes=31)
-        waiting_review(project)
+        given.waiting_review(project)
         assert escalate_due(NOW) == 2
         assert escalate_due(NOW + timedelta(minutes=30)) == 0
     items = ChannelItem.objects.filter(topic="escalation")
@@ -78,7 +76,7 @@ def test_what_waits_too_long_is_told_once_to_the_channels_for_it_and_to_admins_a
 
 
 def test_many_things_are_told_to_people_in_one_notification(project: Project) -> None:
-    make_member(project, Role.ADMIN)
+    given.member(project, Role.ADMIN)
     for minutes in (70, 80, 90):
         late_review(project, minutes=minutes)
     assert escalate_due(NOW) == 3
@@ -101,7 +99,7 @@ def test_it_escalates_again_after_another_length_of_the_goal_only_where_the_proj
 
 def test_a_review_that_somebody_holds_does_not_escalate_before_the_lease_is_lost(project: Project) -> None:
     late = late_review(project)
-    claimed = claim_review(late, actor=Actor(user=make_member(project)))
+    claimed = claim_review(late, actor=Actor(user=given.member(project)))
     assert claimed.lease_until is not None
     assert escalate_due(NOW) == 0
     assert escalate_due(claimed.lease_until) == 1
@@ -109,7 +107,7 @@ def test_a_review_that_somebody_holds_does_not_escalate_before_the_lease_is_lost
 
 
 def test_a_review_that_was_given_back_escalates(project: Project) -> None:
-    late, actor = late_review(project), Actor(user=make_member(project))
+    late, actor = late_review(project), Actor(user=given.member(project))
     claimed = claim_review(late, actor=actor)
     assert claimed.lease_token is not None
     release_review(claimed, lease_token=claimed.lease_token, actor=actor)
@@ -117,12 +115,13 @@ def test_a_review_that_was_given_back_escalates(project: Project) -> None:
 
 
 def test_without_goals_nothing_escalates() -> None:
-    late_review(make_project(), minutes=100_000)
+    late_review(given.project(), minutes=100_000)
     assert escalate_due(NOW) == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_escalates(project: Project) -> None:
-    make_member(project, Role.ADMIN)
+    given.member(project, Role.ADMIN)
     late_review(project)
     assert sorted(at_once(4, lambda: escalate(project.pk, now=NOW))) == [0, 0, 0, 1]
     assert Notification.objects.count() == 1
@@ -137,7 +136,7 @@ def test_an_escalation_goes_with_its_run(project: Project) -> None:
 
 
 def test_rest_says_when_a_review_is_due(project: Project) -> None:
-    late, caller = late_review(project), make_caller(project)
+    late, caller = late_review(project), given.caller(project)
     said = caller.get(f"reviews/{late.pk}").body
     assert datetime.fromisoformat(said["due_at"]) == NOW + timedelta(minutes=-1)
     Project.objects.update(waiting={})
@@ -146,7 +145,7 @@ def test_rest_says_when_a_review_is_due(project: Project) -> None:
 
 def test_the_metrics_count_what_is_overdue_now(project: Project) -> None:
     late = late_review(project)
-    waiting_review(project)
+    given.waiting_review(project)
     chosen = Chosen(since=NOW.date(), until=NOW.date(), scripted=True)
     figures: Any = review_figures(project.pk, chosen, now=NOW).figures
     assert (figures["overdue"].value, figures["queue_length"].value) == (1, 2)

@@ -1,8 +1,6 @@
 """Digests by mail, over a real SMTP connection: once a morning, of what concerns the reader, ended by one click."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,14 +15,14 @@ from reflection_app.core.models import Digest, Profile, Project, Role
 from reflection_app.reviews.claiming import claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
+from tests import given
 from tests.alerts.test_sending import at_once
-from tests.api.stories import waiting_review
-from tests.factories import make_member, make_project, make_user
 from tests.notebook.entries import make_entry
 from tests.runs.questions import waiting_question
-from tests.teams.smtp_server import MailServer, mail_server
+from tests.teams.smtp_server import MailServer, server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["server"]
+pytestmark = pytest.mark.django_db
 # A Wednesday at half past eight in Shanghai, some days from now.
 TODAY = datetime.now(UTC).replace(hour=0, minute=30, second=0, microsecond=0)
 WEDNESDAY = TODAY + timedelta(days=7 + (2 - TODAY.weekday()))
@@ -32,30 +30,21 @@ MONDAY = WEDNESDAY + timedelta(days=5)
 
 
 @pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.MAIL_FROM = "Reflection Desk <desk@example.org>"
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
-
-
-@pytest.fixture
 def project() -> Project:
-    return make_project("desk", name="Support", waiting={"time_zone": "Asia/Shanghai", "review_goal_minutes": 60})
+    return given.project("desk", name="Support", waiting={"time_zone": "Asia/Shanghai", "review_goal_minutes": 60})
 
 
 def reader(project: Project, digest: str = "daily", *, role: Role = Role.REVIEWER, language: str = "") -> User:
-    user = make_user(email=f"{digest}@example.org")
+    user = given.user(email=f"{digest}@example.org")
     Profile.objects.create(user=user, digest=digest, language=language)
-    return make_member(project, role, user=user)
+    return given.member(project, role, user=user)
 
 
 def test_a_digest_says_what_waits_what_is_overdue_what_was_decided_and_proposed(
     server: MailServer, project: Project
 ) -> None:
     anna = reader(project)
-    mine, free, decided = (waiting_review(project) for _ in range(3))
+    mine, free, decided = (given.waiting_review(project) for _ in range(3))
     mine.assignee = anna
     mine.save()
     question = waiting_question(project)
@@ -81,7 +70,7 @@ def test_a_digest_says_what_waits_what_is_overdue_what_was_decided_and_proposed(
 
 
 def test_a_decision_is_counted_on_one_day_whenever_the_letters_are_sent(project: Project) -> None:
-    decided, on_the_hour = waiting_review(project), waiting_review(project)
+    decided, on_the_hour = given.waiting_review(project), given.waiting_review(project)
     actor = Actor(user=reader(project))
     hour = WEDNESDAY.replace(hour=0, minute=0)
     for review, at in ((decided, hour + timedelta(minutes=90)), (on_the_hour, hour)):
@@ -101,7 +90,7 @@ def test_a_decision_is_counted_on_one_day_whenever_the_letters_are_sent(project:
 
 def test_what_the_reader_skipped_is_not_counted_for_them(project: Project) -> None:
     anna, ben = reader(project), reader(project)
-    skipped, other = waiting_review(project), waiting_review(project)
+    skipped, other = given.waiting_review(project), given.waiting_review(project)
     skip_review(skipped, actor=Actor(user=anna))
     told = [
         digest_of(project, Digest.DAILY, day=WEDNESDAY.date(), now=WEDNESDAY, reader=user.memberships.get())
@@ -115,7 +104,7 @@ def test_it_comes_in_the_morning_of_the_project_and_weekly_on_mondays(server: Ma
     reader(project, "daily")
     reader(project, "weekly")
     reader(project, "")
-    waiting_review(project)
+    given.waiting_review(project)
     assert send_due_digests(WEDNESDAY - timedelta(minutes=31)) == 0
     assert send_due_digests(WEDNESDAY + timedelta(hours=4)) == 0
     assert send_due_digests(WEDNESDAY) == 1
@@ -131,7 +120,7 @@ def test_nothing_to_tell_is_no_letter(server: MailServer, project: Project) -> N
 
 def test_a_viewer_is_told_of_nothing_that_waits_for_others(server: MailServer, project: Project) -> None:
     reader(project, role=Role.VIEWER)
-    waiting_review(project)
+    given.waiting_review(project)
     assert send_due_digests(WEDNESDAY) == 0
 
 
@@ -140,21 +129,22 @@ def test_who_has_left_or_has_no_address_is_sent_nothing(server: MailServer, proj
     gone.memberships.all().delete()
     User.objects.filter(pk=mute.pk).update(email="")
     User.objects.filter(pk=inactive.pk).update(is_active=False)
-    waiting_review(project)
+    given.waiting_review(project)
     assert send_due_digests(WEDNESDAY) == 0
     assert not DigestLetter.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_sends(server: MailServer, project: Project) -> None:
     reader(project)
-    waiting_review(project)
+    given.waiting_review(project)
     assert sorted(at_once(4, lambda: send_due_digests(WEDNESDAY))) == [0, 0, 0, 1]
     assert len(server.letters) == 1
 
 
 def test_what_the_server_refuses_is_tried_again_the_same_morning(server: MailServer, project: Project) -> None:
     reader(project)
-    waiting_review(project)
+    given.waiting_review(project)
     server.is_broken = True
     assert send_due_digests(WEDNESDAY) == 0
     server.is_broken = False
@@ -164,7 +154,7 @@ def test_what_the_server_refuses_is_tried_again_the_same_morning(server: MailSer
 
 def test_it_is_in_the_readers_language(server: MailServer, project: Project) -> None:
     reader(project, language="zh-hans")
-    waiting_review(project)
+    given.waiting_review(project)
     assert send_due_digests(WEDNESDAY) == 1
     assert server.letters[0]["Subject"] == "Support：1 项等待，1 项逾期"
 
@@ -172,7 +162,7 @@ def test_it_is_in_the_readers_language(server: MailServer, project: Project) -> 
 def test_one_post_without_a_login_ends_the_digests(server: MailServer, project: Project, client: Client) -> None:
     """RFC 8058: what a mail program posts has neither a cookie nor a token of the form."""
     anna, other = reader(project), reader(project, "weekly")
-    waiting_review(project)
+    given.waiting_review(project)
     assert send_due_digests(WEDNESDAY) == 1
     (letter,) = server.letters
     assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -198,7 +188,7 @@ def test_a_link_that_the_desk_did_not_write_ends_nothing(project: Project, clien
 
 
 def test_how_often_is_chosen_in_the_profile(client: Client, project: Project) -> None:
-    anna = make_member(project)
+    anna = given.member(project)
     client.force_login(anna)
     typed = {"language": "", "theme": "", "wants_mail": "on"}
     assert client.post(reverse("profile"), typed | {"digest": "weekly"}).status_code == 302

@@ -37,10 +37,9 @@ from reflection_app.runs.events import EventType
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import path_of, sentence_of
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.alerts.channels import OK, PATH, gathered, make_channel, only_message, rest, service
-from tests.api.stories import waiting_review
-from tests.factories import make_member, make_project, submit
 from tests.notebook.entries import make_entry
 from tests.pace import PATIENCE_S
 from tests.runs.questions import waiting_question
@@ -53,7 +52,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 @pytest.fixture
 def project(settings: Settings) -> Project:
     settings.PUBLIC_URL = "https://desk.example"
-    return make_project("desk", name="Support")
+    return given.project("desk", name="Support")
 
 
 def told(receiver: Receiver) -> list[Any]:
@@ -61,7 +60,7 @@ def told(receiver: Receiver) -> list[Any]:
 
 
 def approve(review: Review) -> None:
-    actor = Actor(user=make_member(review.project))
+    actor = Actor(user=given.member(review.project))
     token = claim_review(review, actor=actor).lease_token
     decide_review(review, DecisionInput(lease_token=token, decision="approve"), actor=actor)
 
@@ -74,7 +73,7 @@ def end(run: Run, outcome: str) -> None:
 def test_what_waits_is_told_with_a_link_to_its_very_page(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        review, question = waiting_review(project), waiting_question(project)
+        review, question = given.waiting_review(project), waiting_question(project)
         assert send_due(channel.pk, clock=gathered())
     (message,) = told(slack)
     said = json.dumps(message, ensure_ascii=False)
@@ -90,9 +89,9 @@ def test_what_waits_is_told_with_a_link_to_its_very_page(project: Project) -> No
 def test_only_what_the_channel_is_for_is_told_and_nothing_twice(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack, topics=["run_failed"])
-        waiting_review(project)
+        given.waiting_review(project)
         for outcome in ("failed", "over_budget", "timed_out", "succeeded"):
-            end(submit(project), outcome)
+            end(given.submitted_run(project), outcome)
         clock = gathered()
         assert send_due(channel.pk, clock=clock)
         rest(clock)
@@ -122,10 +121,10 @@ def test_a_conflict_of_the_notebook_is_told_while_it_is_open(project: Project) -
 def test_many_things_become_one_message_and_the_next_keeps_its_distance(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        reviews = [waiting_review(project) for _ in range(3)]
+        reviews = [given.waiting_review(project) for _ in range(3)]
         clock = gathered()
         assert send_due(channel.pk, clock=clock)
-        waiting_review(project)
+        given.waiting_review(project)
         clock.forward(seconds=30)
         assert not send_due(channel.pk, clock=clock)
         assert channel.pk not in due_channels(clock())
@@ -139,7 +138,7 @@ def test_many_things_become_one_message_and_the_next_keeps_its_distance(project:
 def test_what_was_decided_before_it_could_be_told_is_nobodys_news(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        approve(waiting_review(project))
+        approve(given.waiting_review(project))
         assert not send_due(channel.pk, clock=gathered())
         assert slack.heard == []
     assert only_message().state == MessageState.OBSOLETE
@@ -148,7 +147,7 @@ def test_what_was_decided_before_it_could_be_told_is_nobodys_news(project: Proje
 def test_of_a_project_with_hostile_words_nothing_calls_anybody(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack, topics=["run_failed"])
-        end(submit(project, objective="<!channel> https://evil.example *now* @here"), "failed")
+        end(given.submitted_run(project, objective="<!channel> https://evil.example *now* @here"), "failed")
         assert send_due(channel.pk, clock=gathered())
         said = slack.heard[0].body.decode()
     assert "<!channel>" not in said
@@ -159,7 +158,7 @@ def test_of_a_project_with_hostile_words_nothing_calls_anybody(project: Project)
 def test_the_words_are_those_of_the_channels_language(project: Project) -> None:
     with service("wecom") as wecom:
         channel = make_channel(project, wecom, "wecom", language="zh-hans")
-        waiting_review(project)
+        given.waiting_review(project)
         assert send_due(channel.pk, clock=gathered())
     assert "一项评审已等待" in told(wecom)[0]["markdown"]["content"]
 
@@ -169,7 +168,7 @@ def test_quiet_hours_are_of_the_projects_time_zone_and_what_still_waits_is_told_
     project.save()
     with service() as slack:
         channel = make_channel(project, slack, quiet_from="22:00", quiet_until="07:00")
-        decided, open_one = waiting_review(project), waiting_review(project)
+        decided, open_one = given.waiting_review(project), given.waiting_review(project)
         clock = gathered()
         # 23:30 in Shanghai is 15:30 in UTC.
         clock.now = (clock.now + timedelta(days=1)).replace(hour=15, minute=30)
@@ -196,7 +195,7 @@ def test_an_error_with_status_200_is_a_failure_and_tried_again_with_what_has_com
 ) -> None:
     with service(kind, body=body) as refusing:
         channel = make_channel(project, refusing, kind)
-        first = waiting_review(project)
+        first = given.waiting_review(project)
         clock = gathered()
         assert not send_due(channel.pk, clock=clock)
         message = only_message()
@@ -205,7 +204,7 @@ def test_an_error_with_status_200_is_a_failure_and_tried_again_with_what_has_com
         assert message.log.get().error
         channel.refresh_from_db()
         assert channel.state == "failing"
-        second = waiting_review(project)
+        second = given.waiting_review(project)
         refusing.body = OK[kind]
         rest(clock)
         assert send_due(channel.pk, clock=clock)
@@ -218,7 +217,7 @@ def test_an_error_with_status_200_is_a_failure_and_tried_again_with_what_has_com
 def test_who_asks_for_fewer_messages_is_left_alone_for_as_long_as_they_say(project: Project) -> None:
     with service("slack", "429 Too Many Requests", "200 OK", Retry_After="120") as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         assert not send_due(channel.pk, clock=clock)
         clock.forward(seconds=119)
@@ -231,7 +230,7 @@ def test_who_asks_for_fewer_messages_is_left_alone_for_as_long_as_they_say(proje
 def test_dingtalk_that_says_nothing_of_when_is_left_alone_for_ten_minutes(project: Project) -> None:
     with service("dingtalk", body=b'{"errcode":130101,"errmsg":"send too fast"}') as dingtalk:
         channel = make_channel(project, dingtalk, "dingtalk")
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         assert not send_due(channel.pk, clock=clock)
         clock.forward(minutes=9)
@@ -252,22 +251,22 @@ def assert_switched_off(channel: Channel, admin: Any, reason: str) -> None:
 
 
 def test_where_nobody_is_any_more_the_channel_is_switched_off_and_admins_are_told(project: Project) -> None:
-    admin = make_member(project, Role.ADMIN)
+    admin = given.member(project, Role.ADMIN)
     with service("slack", "404 Not Found", body=b"no_service") as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         assert not send_due(channel.pk, clock=gathered())
     assert only_message().state == MessageState.GIVEN_UP
     assert_switched_off(channel, admin, SERVICE_REFUSES)
-    waiting_review(project)
+    given.waiting_review(project)
     assert ChannelItem.objects.filter(message=None).count() == 0
 
 
 def test_after_a_day_without_success_the_channel_is_switched_off_and_admins_are_told(project: Project) -> None:
-    admin = make_member(project, Role.ADMIN)
+    admin = given.member(project, Role.ADMIN)
     with service("slack", "500 Internal Server Error", body=b"rollup_error") as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         tries = 0
         while Channel.objects.filter(pk=channel.pk, is_enabled=True).exists():
@@ -300,7 +299,7 @@ def at_once(times: int, work: Any) -> Sequence[Any]:
 def test_of_several_workers_at_once_one_sends(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         assert sorted(at_once(4, lambda: send_due(channel.pk, clock=clock))) == [False, False, False, True]
         assert len(slack.heard) == 1
@@ -319,7 +318,7 @@ def test_a_message_whose_worker_died_after_sending_is_sent_once_more_and_says_so
 
     with service() as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         with monkeypatch.context() as between:
             between.setattr(sending, "record", die)
@@ -341,7 +340,7 @@ def test_a_message_whose_worker_died_after_sending_is_sent_once_more_and_says_so
 def test_a_message_that_loses_two_workers_is_given_up_and_says_so(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         for _ in range(2):
             assert claim(channel.pk, now=clock()) is not None
@@ -356,7 +355,7 @@ def test_a_message_that_loses_two_workers_is_given_up_and_says_so(project: Proje
 def test_a_worker_that_comes_back_late_notes_nothing(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         clock = gathered()
         late = claim(channel.pk, now=clock())
         assert late is not None
@@ -369,7 +368,7 @@ def test_a_worker_that_comes_back_late_notes_nothing(project: Project) -> None:
 def test_a_message_is_of_what_escalated_once_and_first(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        plain, late = waiting_review(project), waiting_review(project)
+        plain, late = given.waiting_review(project), given.waiting_review(project)
         ChannelItem.objects.create(channel=channel, project=project, topic=Topic.ESCALATION.value, about_id=late.pk)
         assert send_due(channel.pk, clock=gathered())
     lines = [block["text"]["text"] for block in told(slack)[0]["blocks"][1:-1]]
@@ -383,7 +382,7 @@ def test_a_private_address_is_refused_when_it_is_entered_and_when_it_is_sent_to(
 ) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         # What the operator allowed for this test, they allow no more.
         settings.OUTGOING_ALLOWED_NETWORKS = []
         assert not send_due(channel.pk, clock=gathered())
@@ -397,7 +396,7 @@ def test_a_private_address_is_refused_when_it_is_entered_and_when_it_is_sent_to(
 def test_a_redirect_is_not_followed(project: Project) -> None:
     with service() as inner, service("slack", "302 Found", Location=inner.url) as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         assert not send_due(channel.pk, clock=gathered())
         assert inner.heard == []
     assert "redirects are not followed" in only_message().log.get().error
@@ -407,7 +406,7 @@ def test_a_service_that_repeats_the_address_brings_no_secret_into_the_log(projec
     leaking = b'{"code":19021,"msg":"bad sign sssh-secret for /services/T000/B000/a-secret-path"}'
     with service("feishu", body=leaking) as feishu:
         channel = make_channel(project, feishu, "feishu", secret="sssh-secret")
-        waiting_review(project)
+        given.waiting_review(project)
         assert not send_due(channel.pk, clock=gathered())
     kept = only_message().log.get()
     assert "19021" in kept.error
@@ -422,8 +421,8 @@ def test_a_digest_is_told_in_the_morning_of_the_project_and_once(project: Projec
     project.save()
     with service() as slack:
         channel = make_channel(project, slack, topics=["daily"])
-        waiting_review(project)
-        approve(waiting_review(project))
+        given.waiting_review(project)
+        approve(given.waiting_review(project))
         clock = gathered()
         clock.now = (clock.now + timedelta(days=1)).replace(hour=23, minute=59)  # 7:59 there
         Review.objects.filter(state="decided").update(decided_at=clock() - timedelta(hours=3))
@@ -442,7 +441,7 @@ def test_a_digest_is_told_in_the_morning_of_the_project_and_once(project: Projec
 def test_the_workers_send_what_is_due(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
-        waiting_review(project)
+        given.waiting_review(project)
         ChannelItem.objects.update(created_at=gathered()() - timedelta(minutes=1))
         send_channels()
         send_to_channel(str(channel.pk))

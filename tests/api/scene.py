@@ -19,10 +19,9 @@ from reflection_app.sessions.recording import TranscriptSubmission, open_transcr
 from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
+from tests import given
 from tests.api.caller import Answer, Caller
-from tests.api.stories import finished_run, waiting_review
 from tests.comparisons.pairs import make_set, pair_of
-from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue
 from tests.repairs.completeness import completeness_check
@@ -36,7 +35,7 @@ type Things = dict[str, UUID | str]
 
 def things_of(owner: Caller) -> dict[str, UUID | str]:
     """The ids of things that the caller's project really has, by the names that routes give them."""
-    review = waiting_review(owner.project)
+    review = given.waiting_review(owner.project)
     said, by = CommentInput(text="x"), Actor(api_key=owner.key)
     comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
     other = make_entry(owner.project)
@@ -68,7 +67,7 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
             actor=by,
         ).id,
         "conflict_id": pairs[0].pk,
-        "user_id": str(make_member(owner.project).pk),
+        "user_id": str(given.member(owner.project).pk),
         "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
         "set_id": make_set(owner.project).pk,
@@ -77,7 +76,7 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "queue_id": make_queue(owner.project, "None", rule={"agent": "nobody's"}).pk,
         "name": "python",
         "data_set": "runs",
-        "finished_run_id": (finished := finished_run(owner.project)).pk,
+        "finished_run_id": (finished := given.finished_run(owner.project)).pk,
         "finished_task_id": finished.task_id,
         "agent_run_id": external_run(project=owner.project).pk,
         "other_entry_id": other.pk,

@@ -8,15 +8,15 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import ApiKey
 from reflection_app.teams.members import revoke_api_key
-from tests.api.caller import Answer, Caller, assert_problem
-from tests.factories import make_member
+from tests import given, then
+from tests.api.caller import Answer, Caller
 
 pytestmark = pytest.mark.django_db
 
 
 def refused(caller: Caller) -> Answer:
     answer = caller.get("tasks")
-    assert_problem(answer, 401)
+    then.refused(answer, 401)
     assert answer.headers["www-authenticate"].startswith("Bearer")
     return answer
 
@@ -49,7 +49,7 @@ def test_an_expired_key_is_refused(caller: Caller) -> None:
 
 def test_a_session_of_the_browser_is_no_key(caller: Caller) -> None:
     client = Client()
-    client.force_login(make_member(caller.project))
+    client.force_login(given.member(caller.project))
     assert client.get("/api/v1/tasks").status_code == 401
 
 

@@ -14,8 +14,9 @@ from django.core.wsgi import get_wsgi_application
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
-from tests.api.caller import Caller, make_caller
+from tests.api.caller import Caller
 from tests.api.test_routes import WRITTEN
 from tests.repairs.tickets import SENT_BACK
 
@@ -45,15 +46,15 @@ class Made:
         )
         return self
 
-    def call(self, name: str, *ids: Any, **given: Any) -> Any:
+    def call(self, name: str, *ids: Any, **sent: Any) -> Any:
         """What the operation `name`, as in `tasks.submit_task`, answers, which is no refusal."""
-        answer = self.ask(name, *ids, **given)
+        answer = self.ask(name, *ids, **sent)
         assert not isinstance(answer, self.models.Problem), answer.errors
         return answer
 
-    def ask(self, name: str, *ids: Any, **given: Any) -> Any:
+    def ask(self, name: str, *ids: Any, **sent: Any) -> Any:
         operation = import_module(f"{self.package.__name__}.api.{name}")
-        return operation.sync(*ids, client=self.client, **given)
+        return operation.sync(*ids, client=self.client, **sent)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def scripted(caller: Caller, answers: dict[str, str]) -> None:
 
 
 def test_an_external_agent_hands_in_until_it_is_let_through(package: str) -> None:
-    caller = make_caller()
+    caller = given.caller()
     scripted(caller, SENT_BACK)
     desk, models = (made := Made(package).connected(caller)), made.models
     submission = models.TaskSubmission(

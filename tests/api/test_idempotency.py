@@ -3,12 +3,12 @@ import json
 import threading
 
 import pytest
-from django.db import connections
 
 from reflection_app.core.models import IdempotentAnswer
 from reflection_app.tasks.models import Task
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.pace import PATIENCE_S
+from tests import given, then
+from tests.api.caller import Answer, Caller
+from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ def test_without_a_key_each_request_is_carried_out(caller: Caller) -> None:
 
 def test_a_key_used_for_another_body_is_refused(caller: Caller) -> None:
     caller.post("tasks", {"objective": "x"}, idempotency_key="a")
-    assert_problem(caller.post("tasks", {"objective": "y"}, idempotency_key="a"), 422)
+    then.refused(caller.post("tasks", {"objective": "y"}, idempotency_key="a"), 422)
     assert Task.objects.count() == 1
 
 
@@ -57,12 +57,12 @@ def test_another_order_of_items_or_another_number_is_another_request(
     caller: Caller, metadata: dict[str, object]
 ) -> None:
     caller.post("tasks", {"objective": "x", "metadata": {"b": [1, {"x": 1}]}}, idempotency_key="a")
-    assert_problem(caller.post("tasks", {"objective": "x", "metadata": metadata}, idempotency_key="a"), 422)
+    then.refused(caller.post("tasks", {"objective": "x", "metadata": metadata}, idempotency_key="a"), 422)
 
 
 def test_a_body_that_is_no_json_is_told_apart_by_its_bytes(caller: Caller) -> None:
     caller.post("tasks", {"objective": "x"}, idempotency_key="a")
-    assert_problem(caller.call("POST", "tasks", data="{", headers={"Idempotency-Key": "a"}), 422)
+    then.refused(caller.call("POST", "tasks", data="{", headers={"Idempotency-Key": "a"}), 422)
 
 
 def test_answers_kept_by_the_hash_of_the_very_bytes_are_given_again(caller: Caller) -> None:
@@ -71,7 +71,7 @@ def test_answers_kept_by_the_hash_of_the_very_bytes_are_given_again(caller: Call
     kept = hashlib.sha256(b"POST /api/v1/tasks\n" + body).hexdigest()
     IdempotentAnswer.objects.update(fingerprint=kept)
     assert caller.post("tasks", {"objective": "x", "kind": "y"}, idempotency_key="a").body == first.body
-    assert_problem(caller.post("tasks", {"objective": "x", "kind": "z"}, idempotency_key="a"), 422)
+    then.refused(caller.post("tasks", {"objective": "x", "kind": "z"}, idempotency_key="a"), 422)
 
 
 def test_a_request_sent_again_may_wait_for_another_while(caller: Caller) -> None:
@@ -85,11 +85,11 @@ def test_a_request_sent_again_may_wait_for_another_while(caller: Caller) -> None
 
 def test_two_callers_may_use_the_same_key(caller: Caller) -> None:
     assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
-    assert make_caller(caller.project).post("tasks", {"objective": "y"}, idempotency_key="a").status == 201
+    assert given.caller(caller.project).post("tasks", {"objective": "y"}, idempotency_key="a").status == 201
 
 
 def test_a_refusal_is_not_kept(caller: Caller) -> None:
-    assert_problem(caller.post("tasks", {"objective": ""}, idempotency_key="a"), 400)
+    then.refused(caller.post("tasks", {"objective": ""}, idempotency_key="a"), 400)
     assert not IdempotentAnswer.objects.exists()
     assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
 
@@ -97,28 +97,19 @@ def test_a_refusal_is_not_kept(caller: Caller) -> None:
 @pytest.mark.parametrize("key", ["", "x" * 201, "ä", "tab\there"])
 def test_a_key_that_is_not_usable_is_refused(caller: Caller, key: str) -> None:
     answer = caller.post("tasks", {"objective": "x"}, idempotency_key=key)
-    assert_problem(answer, 400)
-    assert fields(answer) == ["Idempotency-Key"]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["Idempotency-Key"]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_with_one_key_at_the_same_time_are_carried_out_once(caller: Caller) -> None:
-    answers: list[Answer] = []
     together = threading.Barrier(6)
 
-    def send() -> None:
+    def send(_: int) -> Answer:
         together.wait()
-        try:
-            answers.append(caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 5}, idempotency_key="a"))
-        finally:
-            connections.close_all()
+        return caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 5}, idempotency_key="a")
 
-    threads = [threading.Thread(target=send) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_S)
-
+    answers = at_once(send, range(6), threads=6)
     assert [answer.status for answer in answers] == [201] * 6
     assert all(answer.body == answers[0].body for answer in answers)
     assert sum("idempotency-replayed" in answer.headers for answer in answers) == 5

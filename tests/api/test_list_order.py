@@ -12,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from reflection_app.core.models import Scope
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.queue import QueueView
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.reviews.waiting_rows import waiting_rows
 
 PATHS = yaml.load((settings.BASE_DIR / "docs/openapi.yaml").read_text(), Loader=yaml.CSafeLoader)["paths"]
@@ -59,7 +60,7 @@ def page_query(caller: Caller, path: str, **query: Any) -> str:
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", LISTS)
 def test_a_list_has_an_index_with_its_order(path: str) -> None:
-    statement = page_query(make_caller(scopes=list(Scope)), path)
+    statement = page_query(given.caller(scopes=list(Scope)), path)
     with connection.cursor() as cursor:
         # Without rows any plan is cheap: only where there is no other way, it still sorts.
         for name in ("enable_sort", "enable_incremental_sort", "enable_seqscan", "enable_bitmapscan"):
@@ -76,7 +77,7 @@ MOST_SORTED = 600
 
 @pytest.fixture
 def many_reviews(transactional_db: None) -> Caller:
-    caller = make_caller(scopes=list(Scope))
+    caller = given.caller(scopes=list(Scope))
     made = [review.pk for review in waiting_rows(caller.project, OPEN * 3 // 2, audits_every=10)]
     Review.objects.filter(pk__in=made[::3]).update(
         state=ReviewState.DECIDED, decision="approve", decided_by_label="somebody", decided_at=Now()

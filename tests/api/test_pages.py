@@ -2,8 +2,8 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, make_caller
-from tests.factories import submit
+from tests import given
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 
@@ -13,7 +13,7 @@ def ids(body: dict[str, list[dict[str, str]]]) -> list[str]:
 
 
 def test_pages_lead_through_all_rows_newest_first_and_back(caller: Caller) -> None:
-    runs = [str(submit(caller.project).task_id) for _ in range(5)][::-1]
+    runs = [str(given.submitted_run(caller.project).task_id) for _ in range(5)][::-1]
 
     first = caller.get("tasks", limit=2).body
     second = caller.get(first["next"]).body
@@ -30,7 +30,7 @@ def test_pages_lead_through_all_rows_newest_first_and_back(caller: Caller) -> No
 
 def test_rows_of_the_same_moment_are_neither_lost_nor_doubled(caller: Caller) -> None:
     for _ in range(7):
-        submit(caller.project)
+        given.submitted_run(caller.project)
     Task.objects.update(created_at=timezone.now())
 
     seen: list[str] = []
@@ -43,14 +43,14 @@ def test_rows_of_the_same_moment_are_neither_lost_nor_doubled(caller: Caller) ->
 
 
 def test_rows_that_come_meanwhile_shift_nothing(caller: Caller) -> None:
-    runs = [str(submit(caller.project).pk) for _ in range(4)][::-1]
+    runs = [str(given.submitted_run(caller.project).pk) for _ in range(4)][::-1]
     first = caller.get("runs", limit=2).body
-    submit(caller.project)
+    given.submitted_run(caller.project)
     assert ids(caller.get(first["next"]).body) == runs[2:]
 
 
 def test_a_cursor_does_not_open_another_project(caller: Caller) -> None:
     for _ in range(3):
-        submit(caller.project)
+        given.submitted_run(caller.project)
     address = caller.get("runs", limit=1).body["next"]
-    assert make_caller().get(address).body["results"] == []
+    assert given.caller().get(address).body["results"] == []

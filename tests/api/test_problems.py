@@ -13,9 +13,8 @@ from reflection_app.core import errors
 from reflection_app.runs.models import Run
 from reflection_app.tasks import api as tasks_api
 from reflection_app.tasks import pages as tasks_pages
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.api.stories import finished_run
-from tests.web.stories import logged_in
+from tests import given, then
+from tests.api.caller import Caller
 
 SECRET = "host=10.0.0.1 password=hunter2"
 
@@ -57,7 +56,7 @@ def test_an_unexpected_error_is_logged_and_not_told(caplog: pytest.LogCaptureFix
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_went_away_is_a_problem_that_passes(caller: Caller) -> None:
     with connection.execute_wrapper(_lose_connection):
-        assert_problem(caller.get("tasks"), 503)
+        then.refused(caller.get("tasks"), 503)
     assert caller.get("tasks").status == 200
 
 
@@ -83,8 +82,8 @@ def test_a_full_disk_is_told_as_such() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_what_was_deleted_after_it_was_found_is_not_found(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    caller = make_caller()
-    run = finished_run(caller.project)
+    caller = given.caller()
+    run = given.finished_run(caller.project)
     found = Run.objects.get(pk=run.pk)
     run.task.delete()
     monkeypatch.setattr(tasks_api, "get_run_for", lambda *_: found)
@@ -92,4 +91,4 @@ def test_what_was_deleted_after_it_was_found_is_not_found(client: Client, monkey
     refused = caller.post(f"runs/{run.pk}/redo", {"instructions": "Again."})
     assert (refused.status, refused.body["detail"]) == (404, "This was deleted meanwhile.")
     address = f"/p/{caller.project.slug}/runs/{run.pk}/redo/"
-    assert logged_in(client, caller.project).post(address, {"instructions": "Again."}).status_code == 404
+    assert given.logged_in(client, caller.project).post(address, {"instructions": "Again."}).status_code == 404

@@ -13,7 +13,8 @@ from redis import Redis
 from reflection_app.api import view
 from reflection_app.api.rate_limits import Buckets, Limit
 from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, assert_problem, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def _few(settings: Settings) -> None:
 def test_a_key_that_asks_too_often_is_told_when_to_come_back(caller: Caller) -> None:
     assert [caller.get("tasks").status for _ in range(3)] == [200] * 3
     answer = caller.post("tasks", {"objective": "x"})
-    assert_problem(answer, 429)
+    then.refused(answer, 429)
     assert 0 < int(answer.headers["retry-after"]) <= 60
     assert not Task.objects.exists()
 
@@ -41,7 +42,7 @@ def test_one_key_does_not_use_up_anothers_requests(caller: Caller) -> None:
     for _ in range(4):
         caller.get("tasks")
     assert caller.get("tasks").status == 429
-    assert make_caller(caller.project).get("tasks").status == 200
+    assert given.caller(caller.project).get("tasks").status == 200
 
 
 @pytest.mark.django_db
@@ -49,7 +50,7 @@ def test_an_address_without_a_key_is_limited_and_keys_behind_it_are_not(caller: 
     wrong = Caller(caller.project, caller.key, "rd_wrong")
     assert [wrong.get("tasks").status, Client().get("/api/v1/runs").status_code] == [401, 401]
     answer = wrong.get("tasks")
-    assert_problem(answer, 429)
+    then.refused(answer, 429)
     assert int(answer.headers["retry-after"]) > 0
     assert caller.get("tasks").status == 200
     assert Client(REMOTE_ADDR="192.0.2.7").get("/api/v1/tasks").status_code == 401

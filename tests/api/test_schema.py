@@ -1,6 +1,8 @@
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -80,17 +82,18 @@ def test_every_referee_is_described(schema: Any) -> None:
     assert set(described["enum"]) == {referee.label for referee in Referee}
 
 
-ALIKE = pytest.mark.exhaustive("the description takes seconds to make, and each kind of client gets the same")
-
-
 @pytest.mark.parametrize(
-    "accept",
-    ["*/*", *(pytest.param(kind, marks=ALIKE) for kind in ("application/json", "application/vnd.oai.openapi"))],
+    ("accept", "read"),
+    [
+        ("*/*", lambda content: yaml.load(content, Loader=yaml.CSafeLoader)),
+        ("application/vnd.oai.openapi", lambda content: yaml.load(content, Loader=yaml.CSafeLoader)),
+        ("application/json", json.loads),
+    ],
 )
-def test_the_description_is_served_without_a_key(accept: str) -> None:
+def test_the_description_is_served_without_a_key(accept: str, read: Callable[[bytes], Any], schema: Any) -> None:
     response = Client().get("/api/v1/schema", headers={"Accept": accept})
     assert response.status_code == 200
-    assert yaml.load(response.content, Loader=yaml.CSafeLoader)["openapi"].startswith("3.1")
+    assert read(response.content) == json.loads(json.dumps(schema))
 
 
 def test_the_docs_page_loads_everything_from_here_and_relaxes_styles_alone() -> None:

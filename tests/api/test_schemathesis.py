@@ -4,11 +4,12 @@ and every answer is one that the description tells of."""
 from functools import cache
 from typing import Any
 
+import hypothesis
 import pytest
 import schemathesis
 import yaml
 from django.core.wsgi import get_wsgi_application
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
@@ -25,7 +26,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.api.scene import things_of
 from tests.api.test_routes import WRITTEN
 
@@ -94,13 +96,13 @@ def test_there_are_calls_to_try() -> None:
 def test_every_answer_is_described(method: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.01)
     operation = described()[path][method]
-    caller = make_caller(scopes=[Scope.ADMIN])
+    caller = given.caller(scopes=[Scope.ADMIN])
     things = real_things(caller, path) if "{" in path else {}
     allowed, refused = (operation.as_strategy(generation_mode=mode) for mode in GenerationMode)
     found: set[int] = set()
 
     @BOUNDED
-    @given(case=st.one_of(allowed, allowed, refused), is_real=st.sampled_from([True, True, True, False]))
+    @hypothesis.given(case=st.one_of(allowed, allowed, refused), is_real=st.sampled_from([True, True, True, False]))
     def ask(case: Any, is_real: bool) -> None:
         if is_real:
             for part in (case.path_parameters, case.query, case.body):

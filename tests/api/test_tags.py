@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
-from tests.api.caller import Answer, Caller, assert_problem
-from tests.factories import submit
+from tests.api.caller import Answer, Caller
 from tests.notebook.entries import make_entry
 from tests.teams.test_tools_api import WEATHER
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 HOOK = {"url": "http://127.0.0.1:9/hook", "events": ["run.finished"]}
 RULES: dict[str, Any] = {"rules": [{}]}
 
@@ -20,7 +20,7 @@ RULES: dict[str, Any] = {"rules": [{}]}
 def made(admin: Caller, kind: str) -> str:
     """The address of a thing that was just made."""
     if kind == "task":
-        return f"tasks/{submit(admin.project).task_id}"
+        return f"tasks/{given.submitted_run(admin.project).task_id}"
     if kind == "entry":
         return f"notebook/entries/{make_entry(admin.project).pk}"
     if kind == "policy":
@@ -53,7 +53,7 @@ def test_what_was_changed_since_it_was_seen_is_left_alone(admin: Caller, kind: s
     now = admin.get(path)
     assert done.headers["etag"] == now.headers["etag"] != seen
     refused = send(admin, method, path, second, if_match=seen)
-    assert_problem(refused, 412)
+    then.refused(refused, 412)
     assert now.headers["etag"] in refused.body["detail"]
     assert admin.get(path).body == now.body
     assert send(admin, method, path, second, if_match=f'"other", {now.headers["etag"]}').status == 200
@@ -68,7 +68,7 @@ def test_what_was_changed_since_it_was_seen_is_not_deleted(admin: Caller, kind: 
     first = first | ({"name": WEATHER["name"], "is_enabled": False} if kind == "tool" else {})
     seen = admin.get(path).headers["etag"]
     assert send(admin, method, path, first).status == 200
-    assert_problem(send(admin, "DELETE", path, if_match=seen), 412)
+    then.refused(send(admin, "DELETE", path, if_match=seen), 412)
     assert send(admin, "DELETE", path, if_match=admin.get(path).headers["etag"]).status == 204
 
 

@@ -1,51 +1,32 @@
-import threading
 import time
-from collections.abc import Callable
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor
+from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
-from tests.api.caller import Answer, Caller
-from tests.api.stories import waiting_review
-from tests.factories import submit
-from tests.pace import PATIENCE_S
+from tests import given
+from tests.api.caller import Caller
+from tests.api.meanwhile import meanwhile
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def in_thread(call: Callable[[], Answer]) -> Callable[[], Answer]:
-    """Starts `call` in a thread; what is returned waits for its answer."""
-    answers: list[Answer] = []
-
-    def work() -> None:
-        try:
-            answers.append(call())
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-
-    def answer() -> Answer:
-        thread.join(PATIENCE_S)
-        return answers[0]
-
-    return answer
+def cancel_soon(run: Run) -> None:
+    time.sleep(0.3)
+    cancel_run(run, actor=Actor())
 
 
 def test_waiting_ends_when_the_run_ends(caller: Caller) -> None:
-    run = submit(caller.project)
-    answer = in_thread(lambda: caller.get(f"runs/{run.pk}", wait=15))
-    time.sleep(0.3)
-    cancel_run(run, actor=Actor())
-    assert answer().body["outcome"] == "cancelled"
+    run = given.submitted_run(caller.project)
+    answer = meanwhile(lambda: caller.get(f"runs/{run.pk}", wait=15), lambda: cancel_soon(run))
+    assert answer.body["outcome"] == "cancelled"
 
 
 def test_waiting_ends_at_once_where_somebody_else_has_to_act(caller: Caller) -> None:
-    review = waiting_review(caller.project)
+    review = given.waiting_review(caller.project)
     assert caller.get(f"runs/{review.run_id}", wait=15).body["state"] == "waiting_review"
 
 
@@ -56,7 +37,7 @@ def test_no_connection_is_held_while_waiting(caller: Caller, monkeypatch: pytest
         held.append(connection.connection is not None)
         time.sleep(seconds)
 
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     monkeypatch.setattr(waiting, "sleep", sleep)
     caller.get(f"runs/{run.pk}", wait="0.5")
     assert held
@@ -74,15 +55,14 @@ def test_whoever_waits_long_looks_less_often() -> None:
 
 
 def test_nobody_waits_longer_than_the_longest_wait(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.3)
     assert caller.get(f"runs/{run.pk}", wait="1e300").status == 200
 
 
 def test_waiting_for_events_ends_when_one_comes(caller: Caller) -> None:
-    run = submit(caller.project)
+    run = given.submitted_run(caller.project)
     (created,) = caller.get(f"runs/{run.pk}/events", wait=15).body["results"]
-    answer = in_thread(lambda: caller.get(f"runs/{run.pk}/events", after=created["seq"], wait=15))
-    time.sleep(0.3)
-    cancel_run(run, actor=Actor())
-    assert [event["type"] for event in answer().body["results"]] == ["run.finished"]
+    address = f"runs/{run.pk}/events"
+    answer = meanwhile(lambda: caller.get(address, after=created["seq"], wait=15), lambda: cancel_soon(run))
+    assert [event["type"] for event in answer.body["results"]] == ["run.finished"]

@@ -7,6 +7,8 @@ import zlib
 from io import BytesIO
 from typing import Any
 
+from tests import pictures
+
 UNSEEN = b"\x00\x01\x02\x03"
 
 
@@ -16,16 +18,9 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def png(width: int = 3, height: int = 2, *, colour: tuple[int, int, int] = (20, 90, 200), says: str = "") -> bytes:
     """A picture of one colour, really drawn; `says` makes its bytes differ."""
-    rows = b"".join(b"\0" + bytes(colour) * width for _ in range(height))
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    drawn, header = pictures.png(width, height, colour=colour), 33
     text = _chunk(b"tEXt", b"Comment\0" + says.encode()) if says else b""
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + _chunk(b"IHDR", header)
-        + text
-        + _chunk(b"IDAT", zlib.compress(rows))
-        + _chunk(b"IEND", b"")
-    )
+    return drawn[:header] + text + drawn[header:]
 
 
 def bomb() -> bytes:
@@ -64,23 +59,7 @@ def avif(width: int = 11, height: int = 10) -> bytes:
 
 def pdf(pages: int = 2) -> bytes:
     """A document with a line of text on each page, whole to its table of objects."""
-    drawn = b"BT /F1 24 Tf 20 100 Td (Sales by region) Tj ET"
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        b"<< /Type /Pages /Count %d /Kids [%b] >>" % (pages, b" ".join(b"%d 0 R" % (5 + one) for one in range(pages))),
-        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(drawn), drawn),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    held = b"/Contents 3 0 R /Resources << /Font << /F1 4 0 R >> >>"
-    objects += [b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] %b >>" % held] * pages
-    written, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, start=1):
-        places.append(len(written))
-        written += b"%d 0 obj\n%b\nendobj\n" % (number, each)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    size = len(objects) + 1
-    ends = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, len(written))
-    return written + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + ends
+    return pictures.pdf(*["Sales by region"] * pages)
 
 
 def wav(seconds: float = 0.1) -> bytes:

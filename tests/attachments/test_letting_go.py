@@ -23,7 +23,7 @@ from tests.runs.test_attempts import asked, hand_in
 from tests.teams.archive.archives import manifest_of, rows_of, saved, written
 from tests.teams.archive.test_round_trip import imported
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 LATER = timedelta(days=1, minutes=1)
 
 

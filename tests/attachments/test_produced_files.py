@@ -16,7 +16,7 @@ from tests.attachments.produced import GOOD_CSV, TORN_CSV, file_part, workbook
 from tests.runs.critiques import critique
 from tests.runs.test_attempts import asked, hand_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 REPORT: dict[str, Any] = {"files": [{"path": "report.xlsx", "kind": "xlsx", "columns": ["region"], "min_rows": 1}]}
 APPROVED = {f"attempt-{number}/critique": critique(90, approved=True) for number in (1, 2, 3)}

@@ -4,19 +4,18 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.attachments.models import Attachment, ProducedFile
+from reflection_app.attachments.models import ProducedFile
 from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, assert_problem, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.attachments.produced import TORN_CSV, file_part, workbook
 from tests.attachments.samples import UNSEEN, pdf
 from tests.attachments.test_produced_files import asked_for_report, with_files
-from tests.factories import make_project
 from tests.runs.test_attempts import hand_in
-from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -30,27 +29,11 @@ def run(caller: Caller) -> Run:
 
 
 def test_a_runs_page_shows_what_was_found_in_each_file_and_how_it_begins(client: Client, run: Run) -> None:
-    page = logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
+    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
     text = page.content.decode()
     assert "A row has another number of fields than the others." in text
     assert "line 3" in text
     assert "North\t10" in text
-
-
-def test_who_is_of_another_project_sees_neither_files_nor_pages_of_them(client: Client, run: Run) -> None:
-    attachment = Attachment.objects.get(name="a.pdf")
-    stranger = make_project()
-    viewer = logged_in(client, stranger, Role.ADMIN)
-    for slug in (run.project.slug, stranger.slug):
-        assert viewer.get(reverse("attachment", args=[slug, attachment.pk])).status_code == 404
-    assert viewer.get(reverse("attachment_page", args=[run.project.slug, attachment.pk, 1])).status_code == 404
-    outside = make_caller(stranger)
-    assert_problem(outside.get(f"runs/{run.pk}/attempts"), 404)
-    assert_problem(outside.get(f"attachments/{attachment.pk}/content"), 404)
-    # Nor is what it uploaded taken for a file of theirs.
-    body = {"objective": "x", "history": [], "files": [{"type": "attachment", "id": str(attachment.pk)}]}
-    assert_problem(outside.post("completeness-checks", body), 400)
-    assert not ProducedFile.objects.filter(run__project=stranger).exists()
 
 
 def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Client, run: Run) -> None:
@@ -58,7 +41,7 @@ def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Clie
     assert row.facts is not None
     row.facts |= {"could_look": False, "why_not": "no_sandbox", "faults": []}
     row.save()
-    page = logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
+    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
     text = page.content.decode()
     assert "Nobody could look into it, which says nothing of the file." in text
     assert "There is no sandbox here to open it in." in text

@@ -8,7 +8,9 @@ from django.urls import reverse
 from pydantic import ValidationError
 
 from reflection_app.attachments.models import Attachment
+from reflection_app.attachments.regions import check_regions
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Role
 from reflection_app.loops.regions import Region
 from reflection_app.loops.verdicts import Issue
@@ -16,18 +18,18 @@ from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from reflection_app.runs.models import Attempt
+from tests import given, when
+from tests.api.caller import Answer
 from tests.attachments.samples import part, pdf, png, wav
-from tests.factories import make_member
 from tests.reviews.review_items import handed_in
-from tests.web.stories import claimed_by
 
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 ABOUT = {"category": "correctness", "severity": "high", "description": "The axis is cut off."}
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("sent", "kept"),
     [
         ("xywh=percent:10,20,30.5,40", "xywh=percent:10,20,30.5,40"),
         ("xywh=percent:33.3,0,66.7,100", "xywh=percent:33.3,0,66.7,100"),
@@ -40,12 +42,12 @@ ABOUT = {"category": "correctness", "severity": "high", "description": "The axis
         ("", ""),
     ],
 )
-def test_a_part_of_a_file_is_a_fragment_or_what_people_type(given: str, kept: str) -> None:
-    assert Region.model_validate({"attachment": ID, "fragment": given}).fragment == kept
+def test_a_part_of_a_file_is_a_fragment_or_what_people_type(sent: str, kept: str) -> None:
+    assert Region.model_validate({"attachment": ID, "fragment": sent}).fragment == kept
 
 
 @pytest.mark.parametrize(
-    "given",
+    "sent",
     [
         "xywh=percent:10,20,95,40",
         "xywh=percent:10,20,0,40",
@@ -64,9 +66,9 @@ def test_a_part_of_a_file_is_a_fragment_or_what_people_type(given: str, kept: st
         7,
     ],
 )
-def test_whatever_else_is_refused(given: Any) -> None:
+def test_whatever_else_is_refused(sent: Any) -> None:
     with pytest.raises(ValidationError):
-        Region.model_validate({"attachment": ID, "fragment": given})
+        Region.model_validate({"attachment": ID, "fragment": sent})
 
 
 def test_an_issue_without_a_region_is_written_as_ever() -> None:
@@ -76,7 +78,7 @@ def test_an_issue_without_a_region_is_written_as_ever() -> None:
 
 
 @pytest.fixture
-def review(transactional_db: None) -> Review:
+def review(db: None) -> Review:
     files = [part(png(400, 300), name="chart.png"), part(pdf(2), name="a.pdf"), part(wav(), name="a.wav")]
     return handed_in("marked", content=["Look at it.", *files])
 
@@ -85,8 +87,8 @@ def kept(review: Review, media_type: str) -> Attachment:
     return Attachment.objects.get(project=review.project, media_type=media_type)
 
 
-def overruled(review: Review, region: Any, *, caller: Caller | None = None) -> Answer:
-    caller = caller or make_caller(review.project, ["admin"], made_by=make_member(review.project, Role.ADMIN))
+def overruled(review: Review, region: Any) -> Answer:
+    caller = given.caller(review.project, ["admin"], made_by=given.member(review.project, Role.ADMIN))
     held = claim_review(review, actor=Actor(api_key=caller.key))
     decision = {"lease_token": str(held.lease_token), "decision": "overrule", "verdict": "REVISE"}
     return caller.post(f"reviews/{review.pk}/decision", {**decision, "issues": [{**ABOUT, "region": region}]})
@@ -101,44 +103,37 @@ def test_the_agent_is_told_where_it_is(review: Review) -> None:
     ticket = Ticket.objects.get(run=review.run_id)
     assert ticket.issues[0]["region"] == region
     assert ticket.repair_plan[0].endswith(f"(in attachment {chart.pk} at xywh=percent:10,20,30,40)")
-    told = make_caller(review.project).get(f"runs/{review.run_id}").body["next"]["ticket"]
+    told = given.caller(review.project).get(f"runs/{review.run_id}").body["next"]["ticket"]
     assert told["issues"][0]["region"] == region
 
 
-@pytest.mark.parametrize(
-    ("media_type", "fragment", "wrong"),
-    [
-        ("image/png", "page=1", "fragment"),
-        ("image/png", "t=1,2", "fragment"),
-        ("application/pdf", "page=3", "fragment"),
-        ("application/pdf", "xywh=percent:1,2,3,4", "fragment"),
-        ("audio/wav", "page=1", "fragment"),
-    ],
-)
-def test_a_part_that_the_file_has_not_is_refused(review: Review, media_type: str, fragment: str, wrong: str) -> None:
-    answer = overruled(review, {"attachment": str(kept(review, media_type).pk), "fragment": fragment})
-    assert_problem(answer, 400)
-    assert fields(answer) == [f"issues.0.region.{wrong}"]
-    review.refresh_from_db()
-    assert review.decision is None
+def test_a_part_that_the_file_has_not_is_refused(review: Review) -> None:
+    of = Attempt.objects.filter(run=review.run_id)
+    for media_type, fragment in (
+        ("image/png", "page=1"),
+        ("image/png", "t=1,2"),
+        ("application/pdf", "page=3"),
+        ("application/pdf", "xywh=percent:1,2,3,4"),
+        ("audio/wav", "page=1"),
+    ):
+        region = Region(attachment=kept(review, media_type).pk, fragment=fragment)
+        with pytest.raises(InvalidInput) as refused:
+            check_regions([Issue(description="x", region=region)], of=of)
+        assert refused.value.errors[0]["field"] == "issues.0.region.fragment"
 
 
 def test_a_file_of_another_attempt_is_refused(review: Review) -> None:
     other = kept(handed_in("other", content=["x", part(png())]), "image/png")
     for attachment in (str(other.pk), ID):
-        answer = overruled(Review.objects.get(pk=review.pk), {"attachment": attachment}, caller=caller_of(review))
-        assert_problem(answer, 400)
-        assert fields(answer) == ["issues.0.region.attachment"]
-
-
-def caller_of(review: Review) -> Caller:
-    Review.objects.filter(pk=review.pk).update(state="waiting", holder=None, holder_label="", lease_token=None)
-    return make_caller(review.project, ["admin"], made_by=make_member(review.project, Role.ADMIN))
+        region = Region.model_validate({"attachment": attachment, "fragment": ""})
+        with pytest.raises(InvalidInput) as refused:
+            check_regions([Issue(description="x", region=region)], of=Attempt.objects.filter(run=review.run_id))
+        assert refused.value.errors[0]["field"] == "issues.0.region.attachment"
 
 
 def test_the_form_of_the_page_says_where_it_is_and_the_pages_show_it(client: Client, review: Review) -> None:
-    client.force_login(make_member(review.project))
-    held = claimed_by(client, review)
+    client.force_login(given.member(review.project))
+    held = when.claims(client, review)
     chart = kept(review, "image/png")
     page = client.get(reverse("review", args=["marked", review.pk])).content.decode()
     assert f'<option value="{chart.pk}">' in page

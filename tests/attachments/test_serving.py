@@ -9,22 +9,16 @@ from reflection_app.attachments.keeping import upload
 from reflection_app.attachments.models import Attachment
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.attachments.samples import bomb, pdf, png, wav
-from tests.factories import make_project
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
 
 
 @pytest.fixture
-def project() -> Project:
-    return make_project()
-
-
-@pytest.fixture
 def viewer(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.VIEWER)
+    return given.logged_in(client, project, Role.VIEWER)
 
 
 def kept(project: Project, content: bytes, name: str = "a.png") -> Attachment:
@@ -137,9 +131,9 @@ def test_what_a_browser_has_is_not_sent_again(viewer: Client, project: Project) 
 def test_a_member_of_another_project_and_a_stranger_find_nothing(client: Client, project: Project) -> None:
     attachment = kept(project, png())
     assert asked(client, attachment).status_code == 302
-    other = make_project()
-    logged_in(client, other)
+    other = given.project()
+    given.logged_in(client, other)
     assert asked(client, attachment).status_code == 404
     assert client.get(reverse("attachment", args=[other.slug, attachment.pk])).status_code == 404
     assert client.post(address_of(attachment)).status_code == 404
-    assert logged_in(client, project).post(address_of(attachment)).status_code == 405
+    assert given.logged_in(client, project).post(address_of(attachment)).status_code == 405

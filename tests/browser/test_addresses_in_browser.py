@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,7 +34,7 @@ LISTS = (
 
 def test_every_list_keeps_its_address_while_it_loads(visit: Visit, project: Project) -> None:
     waiting_rows(project, 2)
-    visitor = visit(make_member(project, Role.ADMIN))
+    visitor = visit(given.member(project, Role.ADMIN))
     changed = {}
     for path in LISTS:
         page = visitor.go(f"/p/desk/{path}")
@@ -47,7 +47,7 @@ def test_every_list_keeps_its_address_while_it_loads(visit: Visit, project: Proj
 
 def test_the_suggestions_of_a_filter_leave_the_rows_and_the_address_alone(visit: Visit, project: Project) -> None:
     waiting_rows(project, 2)
-    page = visit(make_member(project)).go("/p/desk/reviews/?agent=porter")
+    page = visit(given.member(project)).go("/p/desk/reviews/?agent=porter")
     expect(page.locator("#queue-agents option[value=porter]")).to_have_count(1)
     expect(page.locator(".queue > .row")).to_have_count(1)
     page.reload()

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.reviews.models import Review
+from tests import given
 from tests.attachments.samples import part, pdf, png, wav
 from tests.browser.conftest import Visitor
 from tests.browser.looks import problems
-from tests.factories import make_member
 from tests.reviews.review_items import handed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +36,7 @@ def drawn(page: Page) -> None:
 
 
 def test_a_picture_is_shown_and_enlarged(visit: Visit, review: Review) -> None:
-    visitor = visit(make_member(review.project))
+    visitor = visit(given.member(review.project))
     page = visitor.go(f"/p/desk/runs/{review.run_id}/")
     picture = page.get_by_role("img", name="chart.png")
     # Scrolls there, and tries again when the live page replaces it.
@@ -52,7 +52,7 @@ def test_a_picture_is_shown_and_enlarged(visit: Visit, review: Review) -> None:
 
 
 def test_a_box_that_is_drawn_becomes_an_issue_about_the_picture(visit: Visit, review: Review) -> None:
-    page = visit(make_member(review.project)).go(f"/p/desk/reviews/{review.pk}/")
+    page = visit(given.member(review.project)).go(f"/p/desk/reviews/{review.pk}/")
     page.wait_for_selector("[data-keys=ready]")
     expect(page.get_by_role("button", name="Mark a place")).to_have_count(0)
     page.get_by_role("button", name="Claim and decide").click()

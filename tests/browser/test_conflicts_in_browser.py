@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from notebook_app.models import Conflict, Entry
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member
 from tests.notebook.test_conflicts import open_conflict
 
 pytestmark = [
@@ -19,7 +19,7 @@ Visit = Callable[..., Visitor]
 
 
 def opened(visit: Visit, project: Project, conflict: Conflict, *, scheme: str = "light") -> Page:
-    user = make_member(project, Role.CURATOR)
+    user = given.member(project, Role.CURATOR)
     return ready(visit(user, scheme=scheme).go(f"/p/desk/notebook/conflicts/{conflict.pk}/"), conflict)
 
 
@@ -82,7 +82,7 @@ def test_conflicts_are_settled_one_after_the_other_by_keys(visit: Visit, project
 
 def test_the_inbox_is_walked_by_keys(visit: Visit, project: Project) -> None:
     conflict = open_conflict(project)
-    page = visit(make_member(project, Role.CURATOR)).go("/p/desk/notebook/conflicts/")
+    page = visit(given.member(project, Role.CURATOR)).go("/p/desk/notebook/conflicts/")
     page.wait_for_selector("body[data-keys=ready]")
     press(page, "j", "Enter")
     ready(page, conflict)

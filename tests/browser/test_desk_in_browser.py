@@ -16,9 +16,8 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.resuming import cancel_run
+from tests import given
 from tests.browser.conftest import Server, Visitor
-from tests.factories import PASSWORD, make_member, make_project, submit
-from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -27,7 +26,7 @@ DURATION_TESTS = '{"entry_point": "parse_duration", "cases": [{"name": "minutes"
 
 def refund_project() -> Project:
     """A project whose critic, by its script, is unsure; a worker in another process knows the script too."""
-    return make_project(
+    return given.project(
         "desk", models_by_role={"default": "scripted/demo-refund-reply"}, review_policy={"audit_share": 0}
     )
 
@@ -39,13 +38,13 @@ def ready(page: Page) -> Page:
 
 
 def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: None) -> None:
-    project = make_project("desk", models_by_role={"default": "scripted/demo-duration"})
-    user = make_member(project)
+    project = given.project("desk", models_by_role={"default": "scripted/demo-duration"})
+    user = given.member(project)
     # The server is a process of its own, with the settings of life.
-    User.objects.filter(pk=user.pk).update(password=make_password(PASSWORD, hasher="pbkdf2_sha256"))
+    User.objects.filter(pk=user.pk).update(password=make_password(given.PASSWORD, hasher="pbkdf2_sha256"))
     page = visit(None).go("/")
     page.get_by_label("User name").fill(user.username)
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password").fill(given.PASSWORD)
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("link", name="New task").first.click()
     page.get_by_label("Objective").fill("Write parse_duration(text).")
@@ -58,23 +57,23 @@ def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: Non
 
 
 def test_a_live_page_keeps_what_the_reader_opened(visit: Visit) -> None:
-    project = unsure_project("desk")
-    run = submit(project)
-    page = visit(make_member(project)).go(f"/p/desk/runs/{run.pk}/")
+    project = given.unsure_project("desk")
+    run = given.submitted_run(project)
+    page = visit(given.member(project)).go(f"/p/desk/runs/{run.pk}/")
     expect(page.locator("[data-live-state]")).to_have_text("Live")
     finished_run(run)
     expect(page.get_by_text("This run waits for a person.")).to_be_visible()
     page.get_by_text("Request and answer").first.click()
-    claim_review(Review.objects.get(), actor=Actor(user=make_member(project)))
+    claim_review(Review.objects.get(), actor=Actor(user=given.member(project)))
     expect(page.locator(".callout")).to_contain_text("is on it")
     expect(page.locator("#step-1-details")).to_have_attribute("open", "")
     expect(page.locator("#run-steps > li")).to_have_count(4)
 
 
 def test_a_live_page_tells_at_once_what_waits_and_stops_offering_what_is_over(visit: Visit) -> None:
-    project = unsure_project("desk")
-    run = submit(project)
-    user = make_member(project)
+    project = given.unsure_project("desk")
+    run = given.submitted_run(project)
+    user = given.member(project)
     page = visit(user).go(f"/p/desk/runs/{run.pk}/")
     expect(page.locator("[data-live-state]")).to_have_text("Live")
     finished_run(run)
@@ -86,11 +85,11 @@ def test_a_live_page_tells_at_once_what_waits_and_stops_offering_what_is_over(vi
 
 
 def test_a_running_step_tells_for_how_long(visit: Visit) -> None:
-    project = unsure_project("desk")
-    run = submit(project)
+    project = given.unsure_project("desk")
+    run = given.submitted_run(project)
     began = timezone.now() - timedelta(seconds=300)
     Step.objects.create(run=run, seq=1, key="attempt-1/answer", kind="generate", request={}, started_at=began)
-    page = visit(make_member(project)).go(f"/p/desk/runs/{run.pk}/")
+    page = visit(given.member(project)).go(f"/p/desk/runs/{run.pk}/")
     expect(page.locator(".step-state")).to_contain_text("running 5 min")
 
 
@@ -101,9 +100,9 @@ def finished_run(run: Run) -> None:
 
 
 def test_the_page_recovers_when_the_server_was_away(visit: Visit, server: Server) -> None:
-    project = unsure_project("desk")
-    run = submit(project)
-    page = visit(make_member(project)).go(f"/p/desk/runs/{run.pk}/")
+    project = given.unsure_project("desk")
+    run = given.submitted_run(project)
+    page = visit(given.member(project)).go(f"/p/desk/runs/{run.pk}/")
     expect(page.locator("[data-live-state]")).to_have_text("Live")
     server.stop()
     expect(page.locator("[data-live-state]")).to_have_text("Reconnecting…")
@@ -118,8 +117,8 @@ def test_the_page_recovers_when_the_server_was_away(visit: Visit, server: Server
 @pytest.mark.exhaustive("starts a worker; what it shows is shown by keyboard and by another worker")
 def test_a_review_is_decided_by_mouse_and_the_run_goes_on(visit: Visit, worker: None) -> None:
     project = refund_project()
-    review = waiting_review(project, objective="Answer this customer")
-    page = visit(make_member(project)).go("/p/desk/")
+    review = given.waiting_review(project, objective="Answer this customer")
+    page = visit(given.member(project)).go("/p/desk/")
     page.get_by_role("link", name="Answer this customer").first.click()
     page.get_by_role("button", name="Claim and decide").click()
     page.get_by_label("Agree with the critic").check()
@@ -131,9 +130,9 @@ def test_a_review_is_decided_by_mouse_and_the_run_goes_on(visit: Visit, worker: 
 
 
 def test_reviews_are_decided_by_keyboard_alone(visit: Visit) -> None:
-    project = unsure_project("desk")
-    first, second = waiting_review(project), waiting_review(project)
-    page = ready(visit(make_member(project)).go("/p/desk/reviews/"))
+    project = given.unsure_project("desk")
+    first, second = given.waiting_review(project), given.waiting_review(project)
+    page = ready(visit(given.member(project)).go("/p/desk/reviews/"))
     page.keyboard.press("n")
     page.wait_for_url(f"**/reviews/{first.pk}/")
     ready(page).keyboard.press("?")
@@ -157,9 +156,9 @@ def test_reviews_are_decided_by_keyboard_alone(visit: Visit) -> None:
 
 
 def test_issues_are_added_and_taken_out(visit: Visit) -> None:
-    project = unsure_project("desk")
-    user = make_member(project)
-    review = claim_review(waiting_review(project), actor=Actor(user=user))
+    project = given.unsure_project("desk")
+    user = given.member(project)
+    review = claim_review(given.waiting_review(project), actor=Actor(user=user))
     page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
     page.keyboard.press("o")
     page.keyboard.press("2")
@@ -175,9 +174,9 @@ def test_issues_are_added_and_taken_out(visit: Visit) -> None:
 
 
 def test_an_issue_is_a_line_until_it_is_edited(visit: Visit) -> None:
-    project = unsure_project("desk")
-    user = make_member(project)
-    review = claim_review(waiting_review(project), actor=Actor(user=user))
+    project = given.unsure_project("desk")
+    user = given.member(project)
+    review = claim_review(given.waiting_review(project), actor=Actor(user=user))
     page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
     page.keyboard.press("o")
     page.keyboard.press("2")
@@ -199,9 +198,9 @@ def test_an_issue_is_a_line_until_it_is_edited(visit: Visit) -> None:
 
 
 def test_the_message_of_the_last_decision_leaves_and_its_undo_stays(visit: Visit) -> None:
-    project = unsure_project("desk")
-    user = make_member(project)
-    first = claim_review(waiting_review(project), actor=Actor(user=user))
+    project = given.unsure_project("desk")
+    user = given.member(project)
+    first = claim_review(given.waiting_review(project), actor=Actor(user=user))
     page = ready(visit(user).go(f"/p/desk/reviews/{first.pk}/"))
     page.emulate_media(reduced_motion="reduce")
     head = page.get_by_role("heading", level=1)
@@ -230,10 +229,10 @@ def test_the_message_of_the_last_decision_leaves_and_its_undo_stays(visit: Visit
 
 
 def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
-    project = unsure_project("desk")
-    submit(project, objective="A haiku")
-    submit(project, objective="A limerick")
-    page = visit(make_member(project)).go("/p/desk/runs/")
+    project = given.unsure_project("desk")
+    given.submitted_run(project, objective="A haiku")
+    given.submitted_run(project, objective="A limerick")
+    page = visit(given.member(project)).go("/p/desk/runs/")
     page.get_by_label("Search task or external id").fill("haiku")
     expect(page.locator("tbody tr")).to_have_count(1)
     assert "q=haiku" in page.url

@@ -8,8 +8,8 @@ from playwright.sync_api import Dialog, Page, expect
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member
 from tests.reviews.review_items import revised
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +18,7 @@ Visit = Callable[..., Visitor]
 
 def opened(visit: Visit, review: Review, *, scheme: str = "light") -> Page:
     """The page of a review that its visitor holds, ready for keys."""
-    user = make_member(review.project)
+    user = given.member(review.project)
     claim_review(review, actor=Actor(user=user))
     page = visit(user, scheme=scheme).go(f"/p/{review.project.slug}/reviews/{review.pk}/")
     page.wait_for_selector(f"body[data-keys=ready][data-painted='{review.pk}']")

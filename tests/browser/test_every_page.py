@@ -5,12 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from reflection_app.core.models import Role
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import problems_of
-from tests.factories import make_member
 from tests.pages.scene import addresses_of
 from tests.pages.test_snapshots import OWN_PAGES, STORED
-from tests.web.stories import unsure_project
 
 # Others are parts of pages.
 WHOLE = sorted(file.stem for file in (STORED / "en").glob("*.yaml") if file.read_text().startswith("- main:"))
@@ -26,8 +25,8 @@ def test_there_are_pages_to_walk() -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_is_accessible_and_fits_a_phone(visit: Callable[..., Visitor], part: int, scheme: str) -> None:
-    project = unsure_project("desk")
+    project = given.unsure_project("desk")
     addresses = OWN_PAGES | addresses_of(project)
-    visitor = visit(make_member(project, Role.ADMIN), scheme=scheme)
+    visitor = visit(given.member(project, Role.ADMIN), scheme=scheme)
     found = {name: problems_of(visitor.go(addresses[name])) for name in WHOLE[part::PARTS]}
     assert {name: problems for name, problems in found.items() if problems} == {}

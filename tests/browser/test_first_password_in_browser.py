@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 
 from reflection_app.core.models import Profile
 from reflection_app.teams.pages.login import one_time_login_path
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,7 +19,7 @@ OWN = "a password of my own 1"
 
 @pytest.fixture
 def newcomer() -> User:
-    user = make_member(make_project("fresh"), user=make_user("admin"))
+    user = given.member(given.project("fresh"), user=given.user("admin"))
     Profile.objects.create(user=user, must_change_password=True)
     return user
 

@@ -15,11 +15,10 @@ from reflection_app.sessions.models import Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import RetentionRun
 from reflection_app.teams.retention import carry_out_retention
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import problems_of
-from tests.factories import make_member
 from tests.runs.critiques import critique
-from tests.web.stories import finished, project_with
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -43,12 +42,14 @@ def is_clean(page: Page, path: Path) -> None:
 def test_rules_are_seen_at_work_before_they_are_saved_and_the_project_goes_with_its_name(
     visit: Visit, scheme: str, tmp_path: Path
 ) -> None:
-    project = project_with("desk", {"attempt-1/answer": "x", "attempt-1/critique": critique(95, approved=True)})
-    run, then = finished(project), timezone.now() - timedelta(days=40)
+    project = given.scripted_project(
+        "desk", {"attempt-1/answer": "x", "attempt-1/critique": critique(95, approved=True)}
+    )
+    run, then = given.advanced_run(project), timezone.now() - timedelta(days=40)
     Task.objects.filter(pk=run.task_id).update(created_at=then)
     Run.objects.filter(pk=run.pk).update(created_at=then, finished_at=then)
     Transcript.objects.create(project=project, ended_at=then)
-    visitor = visit(make_member(project, Role.ADMIN), scheme=scheme)
+    visitor = visit(given.member(project, Role.ADMIN), scheme=scheme)
     page = visitor.go(PAGE)
     page.get_by_label("Runs (days)").fill("30")
     page.get_by_label("Sessions (days)").fill("ever")

@@ -11,9 +11,9 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.reviews.review_items import revised, with_calls
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +43,7 @@ SELECT = """([from, to, view]) => {
 
 
 def opened(visit: Visit, review: Review, *, scheme: str = "light") -> Page:
-    user = make_member(review.project)
+    user = given.member(review.project)
     claim_review(review, actor=Actor(user=user))
     page = visit(user, scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
     page.wait_for_selector("body[data-keys=ready]")

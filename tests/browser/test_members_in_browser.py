@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from reflection_app.core.models import Membership, Role
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import PASSWORD, make_member, make_project, make_user
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -21,8 +21,8 @@ pytestmark = [
 
 
 def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callable[..., Visitor]) -> None:
-    project = make_project("team", name="The Team")
-    page = visit(make_member(project, Role.ADMIN, user=make_user("anna"))).go("/p/team/settings/members/")
+    project = given.project("team", name="The Team")
+    page = visit(given.member(project, Role.ADMIN, user=given.user("anna"))).go("/p/team/settings/members/")
     page.get_by_label("As", exact=True).select_option("curator")
     page.get_by_role("button", name="Create link").click()
     expect(page.get_by_role("alert")).to_contain_text("Copy it now")
@@ -35,8 +35,8 @@ def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callab
     is_clean(joining)
     joining.get_by_role("link", name="Create an account").click()
     joining.get_by_label("User name").fill("ben")
-    joining.get_by_label("Password", exact=True).fill(PASSWORD)
-    joining.get_by_label("Confirm password").fill(PASSWORD)
+    joining.get_by_label("Password", exact=True).fill(given.PASSWORD)
+    joining.get_by_label("Confirm password").fill(given.PASSWORD)
     is_clean(joining)
     joining.get_by_role("button", name="Create account and join").click()
     expect(joining).to_have_url(f"{guest.address}/p/team/")
@@ -56,8 +56,8 @@ def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callab
 
 
 def test_a_key_is_made_shown_once_and_revoked(visit: Callable[..., Visitor]) -> None:
-    project = make_project("team")
-    page = visit(make_member(project, Role.ADMIN)).go("/p/team/settings/keys/")
+    project = given.project("team")
+    page = visit(given.member(project, Role.ADMIN)).go("/p/team/settings/keys/")
     page.get_by_label("Name").fill("pipeline")
     page.get_by_role("button", name="Create key").click()
     expect(page.locator("#secret")).to_contain_text("rd_")
@@ -70,7 +70,7 @@ def test_a_key_is_made_shown_once_and_revoked(visit: Callable[..., Visitor]) -> 
 
 
 def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) -> None:
-    visitor = visit(make_member(make_project("team")), scheme="light")
+    visitor = visit(given.member(given.project("team")), scheme="light")
     page = visitor.go("/profile/")
     page.get_by_label("Dark").check()
     page.get_by_role("button", name="Save").click()
@@ -80,9 +80,9 @@ def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) 
 
 
 def test_an_authenticator_app_is_set_up(visit: Callable[..., Visitor]) -> None:
-    user = make_member(make_project("team"))
+    user = given.member(given.project("team"))
     # As the server makes them, which knows nothing of the tests' quick ones.
-    User.objects.filter(pk=user.pk).update(password=make_password(PASSWORD, hasher="pbkdf2_sha256"))
+    User.objects.filter(pk=user.pk).update(password=make_password(given.PASSWORD, hasher="pbkdf2_sha256"))
     user.refresh_from_db()
     visitor = visit(user, scheme="dark")
     visitor.page.set_viewport_size({"width": 390, "height": 900})
@@ -90,7 +90,7 @@ def test_an_authenticator_app_is_set_up(visit: Callable[..., Visitor]) -> None:
     page.get_by_role("link", name="Set it up").click()
     expect(page.get_by_role("heading", name="Is it you?")).to_be_visible()
     is_clean(page)
-    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_label("Password").fill(given.PASSWORD)
     page.get_by_role("button", name="Go on").click()
     picture = page.get_by_role("img", name="QR code for the app")
     expect(picture).to_be_visible()

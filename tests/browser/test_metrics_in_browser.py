@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from reflection_app.core.models import Role
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_project
 from tests.metrics.metric_rows import fill
 
 pytestmark = [
@@ -31,9 +31,9 @@ def first_bar(page: Page, chart: str) -> Locator:
 
 
 def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., Visitor]) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     fill(project, runs=300, is_scripted=False)
-    page = visit(make_member(project, Role.REVIEWER)).go(METRICS)
+    page = visit(given.member(project, Role.REVIEWER)).go(METRICS)
     drawn(page)
     expect(page.locator("#chart-success .scatterlayer .trace")).to_have_count(2)
     is_clean(page, "metrics_wide")
@@ -64,9 +64,9 @@ def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., V
 
 
 def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callable[..., Visitor]) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     fill(project, runs=120)
-    page = visit(make_member(project), scheme="dark").go(METRICS)
+    page = visit(given.member(project), scheme="dark").go(METRICS)
     drawn(page)
     is_clean(page, "metrics_dark")
     bar = first_bar(page, "modes")
@@ -81,9 +81,9 @@ def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callab
 
 
 def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[..., Visitor]) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     fill(project, runs=60)
-    page = visit(make_member(project)).go(METRICS)
+    page = visit(given.member(project)).go(METRICS)
     page.get_by_label("Agent", exact=True).select_option("docs-writer")
     page.wait_for_url("**agent=docs-writer**")
     drawn(page)

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from notebook_app.public import EntryKind, EntryState, KeptEntry, Proposal, entry_of, keep, shown
+from notebook_app.public import Entry, EntryKind, EntryState, Proposal, entry_of, keep
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.notebook.curating import approve_entry, tag_entry
 from reflection_app.notebook.input import CurationInput, TagsInput
 from reflection_app.reviews.models import Comment
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.notebook.test_comparing import conflicting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,35 +22,35 @@ INBOX = "/p/desk/notebook/inbox/"
 
 
 @pytest.fixture
-def entries(project: Project) -> list[KeptEntry]:
+def entries(project: Project) -> list[Entry]:
     """Four proposals, the most frequent first."""
     found = []
     for number, name in enumerate(("First", "Second", "Third", "Fourth")):
         for time in range(5 - number):
             proposal = Proposal(EntryKind.LESSON, name, content=f"About the {name}", evidence={"proposal": f"{time}"})
             kept = keep(project.pk, proposal)
-        found.append(shown(kept.entry))
+        found.append(kept.entry)
     return found
 
 
-def opened(page: Page, entry: KeptEntry) -> Page:
+def opened(page: Page, entry: Entry) -> Page:
     """The page once the entry is on the screen and the keys are for it."""
     page.wait_for_selector(f"[data-keys=ready][data-painted='{entry.id}']")
     return page
 
 
-def state_of(entry: KeptEntry) -> EntryState:
-    return now(entry).state
+def state_of(entry: Entry) -> EntryState:
+    return EntryState(now(entry).state)
 
 
-def now(entry: KeptEntry) -> KeptEntry:
+def now(entry: Entry) -> Entry:
     found = entry_of(entry.project_id, entry.id)
     assert found is not None
     return found
 
 
-def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entries: list[Entry]) -> None:
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.evaluate("window.sameDocument = true")
     page.keyboard.press("j")
     opened(page, entries[1])
@@ -58,7 +58,7 @@ def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entri
     opened(page, entries[0])
     page.keyboard.press("a")
     opened(page, entries[1])
-    assert state_of(entries[0]) is EntryState.APPROVED
+    assert state_of(entries[0]) == EntryState.APPROVED
     expect(page.locator("#notebook-said")).to_contain_text("Approved: First")
     expect(page.locator(f"#row-{entries[0].id}")).to_have_count(0)
     expect(page.locator(".tabs [data-news=entries] .count")).to_contain_text("3")
@@ -67,7 +67,7 @@ def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entri
     page.keyboard.type("Nobody needs it")
     page.keyboard.press("Enter")
     opened(page, entries[2])
-    assert state_of(entries[1]) is EntryState.REJECTED
+    assert state_of(entries[1]) == EntryState.REJECTED
     assert now(entries[1]).reason == "Nobody needs it"
 
     page.keyboard.press("u")
@@ -77,8 +77,8 @@ def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entri
     assert page.evaluate("window.sameDocument")
 
 
-def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, entries: list[Entry]) -> None:
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.keyboard.press("e")
     expect(page.locator("#id_name")).to_be_focused()
     page.locator("#id_content").fill("Other words")
@@ -92,7 +92,7 @@ def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, e
     page.keyboard.type("one, two")
     page.keyboard.press("Enter")
     expect(page.locator("#inbox-item .entry-tag").first).to_have_text("#one")
-    assert now(entries[0]).tags == ("one", "two")
+    assert now(entries[0]).tags == ["one", "two"]
     opened(page, entries[0])
 
     page.keyboard.press("c")
@@ -111,11 +111,11 @@ def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, e
     page.keyboard.press("Escape")
     page.keyboard.press("m")
     page.wait_for_url(f"**/entries/{entries[0].id}/merge/")
-    assert all(state_of(entry) is not EntryState.APPROVED for entry in entries)
+    assert all(state_of(entry) != EntryState.APPROVED for entry in entries)
 
 
-def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Project, entries: list[Entry]) -> None:
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.keyboard.press("x")
     page.keyboard.press("j")
     opened(page, entries[1])
@@ -125,18 +125,18 @@ def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Proj
     expect(page.locator("[data-shift-key=A]")).to_contain_text("Approve 2 selected")
     page.keyboard.press("Shift+A")
     expect(page.locator("#notebook-said")).to_contain_text("Approved 2 entries.")
-    assert [state_of(entry) is EntryState.APPROVED for entry in entries] == [True, False, True, False]
+    assert [state_of(entry) == EntryState.APPROVED for entry in entries] == [True, False, True, False]
     opened(page, entries[1])
     page.keyboard.press("u")
     expect(page.locator(f"#row-{entries[2].id}")).to_have_count(1)
-    assert all(state_of(entry) is not EntryState.APPROVED for entry in entries)
+    assert all(state_of(entry) != EntryState.APPROVED for entry in entries)
 
 
 def test_two_curators_at_once_see_each_other_and_lose_nothing(
-    visit: Visit, project: Project, entries: list[KeptEntry]
+    visit: Visit, project: Project, entries: list[Entry]
 ) -> None:
-    other = Actor(user=make_member(project, Role.CURATOR))
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    other = Actor(user=given.member(project, Role.CURATOR))
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.wait_for_selector("[data-bell-state=open]")
     approve_entry(project, entries[1].id, CurationInput(), actor=other)
     expect(page.locator(f"#row-{entries[1].id}")).to_have_count(0)
@@ -150,16 +150,16 @@ def test_two_curators_at_once_see_each_other_and_lose_nothing(
     )
     expect(page.locator("#reject-reason")).to_have_value("My reason")
     expect(page.locator("#inbox-item .entry-tag")).to_have_text("#theirs")
-    assert state_of(entries[0]) is not EntryState.REJECTED
+    assert state_of(entries[0]) != EntryState.REJECTED
     page.locator("#reject-reason").press("Enter")
     opened(page, entries[2])
     assert now(entries[0]).reason == "My reason"
 
 
 def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
-    visit: Visit, project: Project, entries: list[KeptEntry]
+    visit: Visit, project: Project, entries: list[Entry]
 ) -> None:
-    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     # Two presses within one moment: the second one was meant for what has gone by then.
     page.evaluate(
         """() => { for (let i = 0; i < 2; i++)
@@ -167,11 +167,11 @@ def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
     )
     opened(page, entries[1])
     page.wait_for_timeout(500)
-    assert [state_of(entry) is EntryState.APPROVED for entry in entries] == [True, False, False, False]
+    assert [state_of(entry) == EntryState.APPROVED for entry in entries] == [True, False, False, False]
 
 
-def test_it_decides_without_scripts(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
-    visitor = visit(make_member(project, Role.CURATOR))
+def test_it_decides_without_scripts(visit: Visit, project: Project, entries: list[Entry]) -> None:
+    visitor = visit(given.member(project, Role.CURATOR))
     browser = visitor.page.context.browser
     assert browser is not None
     plain = browser.new_context(java_script_enabled=False)
@@ -180,24 +180,24 @@ def test_it_decides_without_scripts(visit: Visit, project: Project, entries: lis
     page.goto(f"{visitor.address}{INBOX}")
     page.get_by_role("button", name="Approve a").click()
     assert page.locator("#item-title").inner_text() == "Second"
-    assert state_of(entries[0]) is EntryState.APPROVED
+    assert state_of(entries[0]) == EntryState.APPROVED
     page.get_by_role("button", name="Undo").click()
     assert page.locator("#item-title").inner_text() == "First"
-    assert state_of(entries[0]) is not EntryState.APPROVED
+    assert state_of(entries[0]) != EntryState.APPROVED
     plain.close()
 
 
 def test_the_key_to_approve_asks_first_where_another_entry_says_the_opposite(visit: Visit, project: Project) -> None:
     conflict = conflicting(project.pk)
-    entry = shown(conflict.first)
-    page = opened(visit(make_member(project, Role.CURATOR)).go(f"{INBOX}?entry={entry.id}"), entry)
+    entry = conflict.first
+    page = opened(visit(given.member(project, Role.CURATOR)).go(f"{INBOX}?entry={entry.id}"), entry)
     page.keyboard.press("a")
     keep_this = page.locator("input[name=contradictions][value=supersede]")
     expect(keep_this).to_be_focused()
     page.keyboard.press("Enter")
-    assert state_of(entry) is not EntryState.APPROVED
+    assert state_of(entry) != EntryState.APPROVED
     is_clean(page, "contradiction-approval")
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     expect(page.locator("#notebook-said")).to_contain_text("Approved:")
-    assert (state_of(entry), state_of(shown(conflict.second))) == (EntryState.APPROVED, EntryState.RETIRED)
+    assert (state_of(entry), state_of(conflict.second)) == (EntryState.APPROVED, EntryState.RETIRED)

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.core.models import Role
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson
 
 pytestmark = [
@@ -18,9 +18,9 @@ pytestmark = [
 
 
 def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Callable[..., Visitor]) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     approved_lesson(project.pk, "State the currency of every refund")
-    page = visit(make_member(project, Role.CURATOR)).go("/p/desk/notebook/import/")
+    page = visit(given.member(project, Role.CURATOR)).go("/p/desk/notebook/import/")
     page.set_viewport_size({"width": 390, "height": 800})
     for path, tab in (("import/", "Import and export"), ("lift/", "Lift"), ("recall/", "Try recall")):
         page.goto(page.url.split("/notebook/")[0] + "/notebook/" + path)
@@ -35,7 +35,7 @@ def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Calla
 
 
 def test_no_hint_of_the_settings_covers_a_field(visit: Callable[..., Visitor]) -> None:
-    page = visit(make_member(make_project("desk"), Role.ADMIN)).go("/p/desk/settings/notebook/")
+    page = visit(given.member(given.project("desk"), Role.ADMIN)).go("/p/desk/settings/notebook/")
     for width in (1400, 390):
         page.set_viewport_size({"width": width, "height": 900})
         covered = page.evaluate("""() => [...document.querySelectorAll("main .hint")].filter((hint) => {

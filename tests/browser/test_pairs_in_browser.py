@@ -7,9 +7,9 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.comparisons.models import PairJudgement
 from reflection_app.core.models import Project
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.comparisons.pairs import make_set
-from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -30,7 +30,7 @@ def pressed(page: Page, key: str) -> Page:
 
 def test_each_key_says_what_stands_on_its_button(visit: Visit, project: Project) -> None:
     make_set(project, 8)
-    page = visit(make_member(project)).go("/p/desk/comparisons/")
+    page = visit(given.member(project)).go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
     ready(page)
     for key in ("1", "2", "3", "=", "0", "ArrowLeft", "ArrowRight"):
@@ -47,7 +47,7 @@ def test_each_key_says_what_stands_on_its_button(visit: Visit, project: Project)
 
 def test_keys_that_are_typed_into_a_reason_judge_nothing(visit: Visit, project: Project) -> None:
     make_set(project, 2)
-    page = visit(make_member(project)).go("/p/desk/comparisons/")
+    page = visit(given.member(project)).go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
     ready(page).get_by_text("Say why").click()
     page.get_by_label("Reason").fill("0 of 2")
@@ -60,7 +60,7 @@ def test_keys_that_are_typed_into_a_reason_judge_nothing(visit: Visit, project: 
 
 def test_a_key_pressed_twice_judges_one_pair(visit: Visit, project: Project) -> None:
     make_set(project, 3)
-    page = visit(make_member(project)).go("/p/desk/comparisons/")
+    page = visit(given.member(project)).go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
     ready(page)
     page.evaluate("""() => { for (const _ of [1, 2])

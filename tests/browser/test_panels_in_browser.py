@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.reviews.models import Panel, PanelState, Review
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project
 
 pytestmark = [
@@ -44,7 +44,7 @@ def looked_at(page: Page) -> None:
 
 def test_three_judge_blindly_and_a_fourth_settles_it(visit: Visit) -> None:
     panel = open_panel(panel_project("desk"))
-    names = [make_member(panel.project) for _ in range(4)]
+    names = [given.member(panel.project) for _ in range(4)]
     anna, bob, cem, dora = [visit(user) for user in names]
     for visitor in (anna, bob, cem):
         visitor.go("/p/desk/reviews/")

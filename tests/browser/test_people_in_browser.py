@@ -9,21 +9,20 @@ from reflection_app.core.audit import Actor
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.teams.models import Notification
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_user
-from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def review() -> Review:
-    return waiting_review(unsure_project("talking"))
+    return given.waiting_review(given.unsure_project("talking"))
 
 
 def test_a_mention_rings_the_others_bell_and_leads_to_the_item(visit: Callable[..., Visitor], review: Review) -> None:
-    writer, reader = (make_member(review.project, user=make_user(name)) for name in ("zoe", "anna"))
+    writer, reader = (given.member(review.project, user=given.user(name)) for name in ("zoe", "anna"))
     waiting = visit(reader)
     page = waiting.go("/p/talking/runs/")
     bell = page.get_by_role("link", name="Notifications")
@@ -56,10 +55,10 @@ def test_a_mention_rings_the_others_bell_and_leads_to_the_item(visit: Callable[.
 def test_a_comment_of_another_appears_and_what_is_being_typed_stays(
     visit: Callable[..., Visitor], review: Review
 ) -> None:
-    page = visit(make_member(review.project)).go(f"/p/talking/reviews/{review.pk}/")
+    page = visit(given.member(review.project)).go(f"/p/talking/reviews/{review.pk}/")
     field = page.get_by_label("Your comment")
     field.fill("Half a sent")
-    other = Actor(user=make_member(review.project, user=make_user("zoe")))
+    other = Actor(user=given.member(review.project, user=given.user("zoe")))
     add_comment(review.project, About.REVIEW, review.pk, CommentInput(text="Meanwhile."), actor=other)
     expect(page.locator(".comment")).to_contain_text("Meanwhile.")
     expect(field).to_have_value("Half a sent")
@@ -67,7 +66,7 @@ def test_a_comment_of_another_appears_and_what_is_being_typed_stays(
 
 
 def test_what_could_not_be_sent_stays_in_the_field(visit: Callable[..., Visitor], review: Review) -> None:
-    page = visit(make_member(review.project)).go(f"/p/talking/runs/{review.run_id}/")
+    page = visit(given.member(review.project)).go(f"/p/talking/runs/{review.run_id}/")
     page.route("**/comments/**", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
     field = page.get_by_label("Your comment")
     field.fill("Kept.")
@@ -80,7 +79,7 @@ def test_what_could_not_be_sent_stays_in_the_field(visit: Callable[..., Visitor]
 def test_the_holder_assigns_it_to_another_with_a_note_and_the_other_finds_it(
     visit: Callable[..., Visitor], review: Review
 ) -> None:
-    giver, taker = (make_member(review.project, user=make_user(name)) for name in ("zoe", "anna"))
+    giver, taker = (given.member(review.project, user=given.user(name)) for name in ("zoe", "anna"))
     page = visit(giver).go(f"/p/talking/reviews/{review.pk}/")
     page.get_by_role("button", name="Claim and decide").click()
     page.locator("#assign summary").click()

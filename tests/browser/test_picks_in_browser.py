@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.reviews.models import Review, ReviewState
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member, make_project
 from tests.reviews.picks import unsettled_pick
 
 pytestmark = [
@@ -19,8 +19,8 @@ Visit = Callable[..., Visitor]
 
 def opened(visit: Visit, *, scheme: str = "light") -> tuple[Page, Review]:
     """The page of a pick, claimed by its reviewer."""
-    review = unsettled_pick(make_project("desk"))
-    page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
+    review = unsettled_pick(given.project("desk"))
+    page = visit(given.member(review.project), scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
     page.wait_for_selector("[data-keys=ready]")
     page.keyboard.press("n")
     expect(page.get_by_role("button", name="Keep attempt 1")).to_be_visible()

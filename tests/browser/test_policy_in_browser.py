@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.task_spec import ReviewPolicy
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import problems_of
-from tests.factories import make_member, make_project
 from tests.metrics.judged import judged_run
 
 pytestmark = [
@@ -32,10 +32,10 @@ def saved() -> ReviewPolicy:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_path: Path) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     for score in (20, 55, 60, 90):
         judged_run(project, score=score, agent="billing")
-    page = visit(make_member(project, Role.ADMIN), scheme=scheme).go(PAGE)
+    page = visit(given.member(project, Role.ADMIN), scheme=scheme).go(PAGE)
     page.get_by_role("button", name="Add a rule").click()
     new = page.get_by_label("Name (optional)").nth(2)
     expect(new).to_be_focused()
@@ -71,8 +71,8 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_pa
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_audit_trail_is_filtered_without_reloading_and_fits(visit: Visit, scheme: str, tmp_path: Path) -> None:
-    project = make_project("desk")
-    user = make_member(project, Role.ADMIN)
+    project = given.project("desk")
+    user = given.member(project, Role.ADMIN)
     actor = Actor(user=user, address="203.0.113.7")
     for number in range(3):
         before, after = {"limits": {"max_iterations": number}}, {"limits": {"max_iterations": number + 1}}

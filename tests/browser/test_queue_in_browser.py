@@ -9,8 +9,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewState
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +30,7 @@ def row(page: Page, review: Review) -> str:
 
 def test_a_claim_of_one_is_seen_by_the_other_without_reload(visit: Visit, project: Project) -> None:
     reviews = waiting_rows(project, 3)
-    first, second = make_member(project), make_member(project)
+    first, second = given.member(project), given.member(project)
     claiming = visit(first).go(QUEUE)
     watching = listening(visit(second).go(QUEUE))
     watching.evaluate("window.sameDocument = true")
@@ -47,11 +47,11 @@ def test_a_claim_of_one_is_seen_by_the_other_without_reload(visit: Visit, projec
 
 def test_selection_focus_and_filters_outlast_what_others_do(visit: Visit, project: Project) -> None:
     reviews = waiting_rows(project, 6, audits_every=2)
-    visitor = visit(make_member(project))
+    visitor = visit(given.member(project))
     page = listening(visitor.go(f"{QUEUE}?reason=rejected"))
     page.locator(f"#pick-{reviews[1].pk}").check()
     page.locator(f"#open-{reviews[3].pk}").focus()
-    other = Actor(user=make_member(project))
+    other = Actor(user=given.member(project))
     Review.objects.filter(pk=reviews[5].pk).update(state=ReviewState.WITHDRAWN)
     claim_review(reviews[1], actor=other)
     expect(page.locator(row(page, reviews[1]))).to_contain_text(f"{other.label}, ")
@@ -63,7 +63,7 @@ def test_selection_focus_and_filters_outlast_what_others_do(visit: Visit, projec
 
 def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visit, project: Project) -> None:
     reviews = waiting_rows(project, 6)
-    page = listening(visit(make_member(project)).go(QUEUE))
+    page = listening(visit(given.member(project)).go(QUEUE))
     page.get_by_text("More filters").click()
     page.get_by_label("Score at least").fill("4")
     page.get_by_label("Score at least").press("Tab")
@@ -80,7 +80,7 @@ def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visi
 @pytest.mark.exhaustive("waits for real seconds")
 def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Project) -> None:
     waiting_rows(project, 1)
-    user = make_member(project)
+    user = given.member(project)
     visitor = visit(user)
     page = listening(visitor.go(QUEUE))
     Membership.objects.filter(user=user).delete()
@@ -93,7 +93,7 @@ def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Pr
 
 def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, browser: object) -> None:
     reviews = waiting_rows(project, 2)
-    visitor = visit(make_member(project))
+    visitor = visit(given.member(project))
     context = visitor.page.context.browser
     assert context is not None
     plain = context.new_context(java_script_enabled=False)
@@ -107,12 +107,12 @@ def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, bro
 
 
 def test_deciding_together_is_offered_where_something_can_be_ticked(visit: Visit, project: Project) -> None:
-    page = listening(visit(make_member(project)).go(QUEUE))
+    page = listening(visit(given.member(project)).go(QUEUE))
     every = page.get_by_role("button", name="Decide all of this view")
     expect(page.get_by_role("link", name="Earlier bulk decisions")).to_be_visible()
     expect(every).to_be_hidden()
     review = waiting_rows(project, 1)[0]
-    claim_review(review, actor=Actor(user=make_member(project)))
+    claim_review(review, actor=Actor(user=given.member(project)))
     expect(page.locator(row(page, review))).to_be_visible()
     expect(every).to_be_visible()
     page.goto(page.url + "?view=decided")
@@ -121,7 +121,7 @@ def test_deciding_together_is_offered_where_something_can_be_ticked(visit: Visit
 
 def test_news_from_others_do_not_dim_what_is_being_read(visit: Visit, project: Project) -> None:
     waiting_rows(project, 1)
-    page = listening(visit(make_member(project)).go(QUEUE))
+    page = listening(visit(given.member(project)).go(QUEUE))
     opacity = "getComputedStyle(document.getElementById('queue-rows')).opacity"
     page.evaluate("document.getElementById('queue-rows').classList.add('htmx-request')")
     assert page.evaluate(opacity) == "1"

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.repairs.models import AgentInstruction, Report
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_project
 from tests.repairs.reports import begun_run, kept_report
 
 pytestmark = [
@@ -29,10 +29,10 @@ def proposed(report: Report, text: str = "至少收集 5 篇论文。") -> Agent
 
 
 def test_a_person_corrects_the_class_and_accepts_an_instruction(visit: Visit) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     report = kept_report(begun_run(project))
     instruction = proposed(report)
-    page = visit(make_member(project)).go(f"/p/desk/reports/{report.reflection_id}/")
+    page = visit(given.member(project)).go(f"/p/desk/reports/{report.reflection_id}/")
     page.get_by_role("button", name="Accept").click()
     expect(page.get_by_text("Accepted", exact=True)).to_be_visible()
     page.get_by_text("Another class?").click()
@@ -48,10 +48,10 @@ def test_a_person_corrects_the_class_and_accepts_an_instruction(visit: Visit) ->
 
 
 def test_the_list_is_filtered_without_a_reload(visit: Visit) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     kept_report(begun_run(project))
     kept_report(begun_run(project), type="3.3.5", surface_issue="Another one")
-    page = visit(make_member(project)).go("/p/desk/reports/")
+    page = visit(given.member(project)).go("/p/desk/reports/")
     page.get_by_label("Class of error").select_option("3.3.5")
     expect(page.get_by_text("仅收集了 3 篇论文")).to_have_count(0)
     expect(page.get_by_text("Another one")).to_be_visible()

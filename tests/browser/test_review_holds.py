@@ -17,9 +17,8 @@ from reflection_app.reviews.claiming import claim_review, release_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
+from tests import given
 from tests.browser.conftest import Server, Visitor
-from tests.factories import make_member
-from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -27,7 +26,7 @@ Visit = Callable[..., Visitor]
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("desk")
+    return given.unsure_project("desk")
 
 
 def painted(page: Page, review: Review) -> Page:
@@ -61,8 +60,8 @@ def left(review: Review, seconds: float) -> None:
 
 
 def test_of_two_browsers_with_an_item_open_one_decides_and_the_other_is_told(visit: Visit, project: Project) -> None:
-    review = waiting_review(project)
-    ann, ben = make_member(project), make_member(project)
+    review = given.waiting_review(project)
+    ann, ben = given.member(project), given.member(project)
     anns = opened(visit, review, ann)
     bens = painted(visit(ben).go(f"/p/desk/reviews/{review.pk}/"), review)
     expect(bens.get_by_text("holds this review")).to_be_visible()
@@ -85,8 +84,8 @@ def test_of_two_browsers_with_an_item_open_one_decides_and_the_other_is_told(vis
 def test_a_hold_that_is_lost_mid_typing_freezes_the_fields_and_claiming_again_brings_all_along(
     visit: Visit, project: Project
 ) -> None:
-    review = waiting_review(project)
-    ann, ben = make_member(project), make_member(project)
+    review = given.waiting_review(project)
+    ann, ben = given.member(project), given.member(project)
     page = opened(visit, review, ann)
     page.keyboard.press("o")
     page.keyboard.press("2")
@@ -121,8 +120,8 @@ def test_a_hold_that_is_lost_mid_typing_freezes_the_fields_and_claiming_again_br
 def test_a_hold_that_another_took_and_decided_ends_with_the_decision_and_a_way_on(
     visit: Visit, project: Project
 ) -> None:
-    review, further = waiting_review(project), waiting_review(project, objective="What is left")
-    ann, ben = make_member(project), make_member(project)
+    review, further = given.waiting_review(project), given.waiting_review(project, objective="What is left")
+    ann, ben = given.member(project), given.member(project)
     page = opened(visit, review, ann)
     page.get_by_label("Reason").fill("Half a sent")
     held = taken_over(review, ben)
@@ -141,8 +140,8 @@ def test_a_hold_that_another_took_and_decided_ends_with_the_decision_and_a_way_o
 
 @pytest.mark.exhaustive("waits for real seconds")
 def test_the_last_minute_is_counted_down_and_the_hold_can_be_kept(visit: Visit, project: Project) -> None:
-    review = waiting_review(project)
-    user = make_member(project)
+    review = given.waiting_review(project)
+    user = given.member(project)
     claim_review(review, actor=Actor(user=user))
     left(review, 75)
     visitor = visit(user)
@@ -160,8 +159,8 @@ def test_the_last_minute_is_counted_down_and_the_hold_can_be_kept(visit: Visit, 
 
 
 def test_a_page_that_nobody_uses_lets_go(visit: Visit, project: Project) -> None:
-    review = waiting_review(project)
-    user = make_member(project)
+    review = given.waiting_review(project)
+    user = given.member(project)
     claim_review(review, actor=Actor(user=user))
     visitor = visit(user)
     beats: list[str] = []
@@ -186,8 +185,8 @@ def test_a_page_that_nobody_uses_lets_go(visit: Visit, project: Project) -> None
 def test_what_was_typed_is_offered_back_after_a_reload_and_forgotten_when_it_is_decided(
     visit: Visit, project: Project
 ) -> None:
-    review = waiting_review(project)
-    page = opened(visit, review, make_member(project))
+    review = given.waiting_review(project)
+    page = opened(visit, review, given.member(project))
     page.keyboard.press("o")
     page.keyboard.press("2")
     page.get_by_role("button", name="Add an issue").click()
@@ -208,8 +207,8 @@ def test_what_was_typed_is_offered_back_after_a_reload_and_forgotten_when_it_is_
 def test_a_decision_that_is_refused_or_gets_no_answer_comes_back_with_all_that_was_typed(
     visit: Visit, project: Project
 ) -> None:
-    review = waiting_review(project)
-    page = opened(visit, review, make_member(project))
+    review = given.waiting_review(project)
+    page = opened(visit, review, given.member(project))
     page.keyboard.press("o")
     page.get_by_label("Reason").fill("No verdict yet")
     page.keyboard.press("Control+Enter")
@@ -232,9 +231,9 @@ def test_a_decision_that_is_refused_or_gets_no_answer_comes_back_with_all_that_w
 def test_without_scripts_a_decision_is_a_form_like_any_other(
     browser: Browser, server: Server, project: Project
 ) -> None:
-    first, second = waiting_review(project), waiting_review(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
     client = Client()
-    client.force_login(make_member(project))
+    client.force_login(given.member(project))
     context = browser.new_context(java_script_enabled=False)
     name = settings.SESSION_COOKIE_NAME
     context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": server.address}])

@@ -6,11 +6,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from reflection_app.reviews.models import Review, ReviewState
+from tests import given
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.reviews.review_items import handed_in, rejected, revised, seat, with_calls
-from tests.web.stories import HOSTILE
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -22,7 +21,7 @@ WIDTHS = (1400, 700, 390)
 
 
 def opened(visit: Visit, review: Review, *, scheme: str = "light", claimed: bool = True) -> Page:
-    page = visit(make_member(review.project), scheme=scheme).go(f"/p/{review.project.slug}/reviews/{review.pk}/")
+    page = visit(given.member(review.project), scheme=scheme).go(f"/p/{review.project.slug}/reviews/{review.pk}/")
     if claimed:
         page.get_by_role("button", name="Claim and decide").click()
         expect(page.get_by_role("button", name="Release")).to_be_visible()
@@ -37,8 +36,10 @@ def test_every_kind_of_item_is_accessible_and_fits(visit: Visit, made: Callable[
 
 
 def test_long_and_hostile_text_stays_in_its_place(visit: Visit) -> None:
-    text = f"{HOSTILE}\n\n{'x' * 3_000}\n\n\u202ereversed\n\n" + "A paragraph of usual words. " * 2_000
-    review = revised("desk", first=f"{HOSTILE} {'y' * 2_000}", second=text[:60_000], limits={"token_budget": 10**7})
+    text = f"{given.HOSTILE}\n\n{'x' * 3_000}\n\n\u202ereversed\n\n" + "A paragraph of usual words. " * 2_000
+    review = revised(
+        "desk", first=f"{given.HOSTILE} {'y' * 2_000}", second=text[:60_000], limits={"token_budget": 10**7}
+    )
     page = opened(visit, review)
     is_clean(page, "hostile", widths=WIDTHS)
     assert page.evaluate("document.querySelectorAll('#review-item script, #review-item img').length") == 0
@@ -69,7 +70,7 @@ def test_the_comparison_is_in_one_column_where_the_screen_is_narrow(visit: Visit
 
 def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser: Browser, server: Server) -> None:
     review = revised("desk")
-    user = make_member(review.project)
+    user = given.member(review.project)
     cookies = visit(user).context.cookies()
     context = browser.new_context(java_script_enabled=False)
     context.add_cookies([{"name": one["name"], "value": one["value"], "url": server.address} for one in cookies])

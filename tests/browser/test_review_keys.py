@@ -11,9 +11,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member
-from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -33,7 +32,7 @@ TIMES = """() => { window.paintedAfter = new Promise((done) => {
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("desk")
+    return given.unsure_project("desk")
 
 
 def painted(page: Page, review: Review) -> Page:
@@ -44,7 +43,7 @@ def painted(page: Page, review: Review) -> Page:
 
 def opened(visit: Visit, review: Review) -> Page:
     """The page of a review that its visitor holds, ready for keys."""
-    user = make_member(review.project)
+    user = given.member(review.project)
     claim_review(review, actor=Actor(user=user))
     return painted(visit(user).go(f"/p/desk/reviews/{review.pk}/"), review)
 
@@ -71,7 +70,7 @@ def state_of(review: Review) -> tuple[str, str | None]:
 
 
 def test_two_keys_agree_and_the_next_item_takes_the_place_of_this_one(visit: Visit, project: Project) -> None:
-    reviews = [waiting_review(project, objective=f"Objective {number}") for number in range(1, 7)]
+    reviews = [given.waiting_review(project, objective=f"Objective {number}") for number in range(1, 7)]
     page = opened(visit, reviews[0])
     page.evaluate("window.sameDocument = true")
     took_ms = []
@@ -93,7 +92,7 @@ def test_two_keys_agree_and_the_next_item_takes_the_place_of_this_one(visit: Vis
 
 
 def test_back_and_reload_show_what_the_address_says(visit: Visit, project: Project) -> None:
-    first, second = waiting_review(project), waiting_review(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
     page = opened(visit, first)
     press(page, "a", "Enter")
     painted(page, second).reload()
@@ -107,7 +106,7 @@ def test_back_and_reload_show_what_the_address_says(visit: Visit, project: Proje
 
 @pytest.mark.parametrize(("key", "verdict"), [("1", "PASS"), ("2", "REVISE"), ("3", "REJECT")])
 def test_three_keys_overrule_with_a_verdict(visit: Visit, project: Project, key: str, verdict: str) -> None:
-    review = waiting_review(project)
+    review = given.waiting_review(project)
     page = opened(visit, review)
     press(page, "o", key, "Enter")
     page.wait_for_url("**/reviews/")
@@ -117,10 +116,10 @@ def test_three_keys_overrule_with_a_verdict(visit: Visit, project: Project, key:
 
 
 def test_an_item_that_came_without_being_fetched_ahead_is_shown_all_the_same(visit: Visit, project: Project) -> None:
-    first, second, third = (waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
+    first, second, third = (given.waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
     page = opened(visit, first)
     page.wait_for_selector(f"body[data-ahead='{second.pk}']")
-    claim_review(second, actor=Actor(user=make_member(project)))
+    claim_review(second, actor=Actor(user=given.member(project)))
     press(page, "a", "Enter")
     painted(page, third)
     expect(page.get_by_role("heading", level=1)).to_have_text("Objective 3")
@@ -131,7 +130,7 @@ def test_an_item_that_came_without_being_fetched_ahead_is_shown_all_the_same(vis
 
 
 def test_i_overrules_visibly_and_adds_an_issue(visit: Visit, project: Project) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     press(page, "a", "Escape", "i")
     expect(page.get_by_label("Overrule")).to_be_checked()
     expect(page.get_by_text("To change an issue is to overrule")).to_be_visible()
@@ -146,7 +145,7 @@ def test_i_overrules_visibly_and_adds_an_issue(visit: Visit, project: Project) -
 
 
 def test_an_issue_that_was_taken_out_is_put_back(visit: Visit, project: Project) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     press(page, "o", "2", "Escape", "i")
     page.keyboard.type("Too short")
     page.get_by_label("Severity of issue 2").select_option("critical")
@@ -164,7 +163,7 @@ def test_an_issue_that_was_taken_out_is_put_back(visit: Visit, project: Project)
 
 
 def test_s_skips_and_takes_the_next(visit: Visit, project: Project) -> None:
-    first, second = waiting_review(project), waiting_review(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
     page = opened(visit, first)
     press(page, "s")
     painted(page, second)
@@ -173,14 +172,14 @@ def test_s_skips_and_takes_the_next(visit: Visit, project: Project) -> None:
 
 
 def test_c_goes_to_the_comment(visit: Visit, project: Project) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     press(page, "c")
     expect(page.locator("textarea[data-key=c]")).to_be_focused()
 
 
 def test_j_and_k_and_the_arrows_go_through_the_view_and_claim_nothing(visit: Visit, project: Project) -> None:
-    first, second, third = (waiting_review(project) for _ in range(3))
-    page = painted(visit(make_member(project)).go(f"/p/desk/reviews/{first.pk}/"), first)
+    first, second, third = (given.waiting_review(project) for _ in range(3))
+    page = painted(visit(given.member(project)).go(f"/p/desk/reviews/{first.pk}/"), first)
     press(page, "j")
     press(painted(page, second), "ArrowRight")
     press(painted(page, third), "k")
@@ -191,8 +190,8 @@ def test_j_and_k_and_the_arrows_go_through_the_view_and_claim_nothing(visit: Vis
 
 
 def test_the_queue_is_gone_through_searched_and_claimed_by_keys(visit: Visit, project: Project) -> None:
-    waiting_review(project, objective="First thing"), waiting_review(project, objective="Second thing")
-    page = visit(make_member(project)).go("/p/desk/reviews/")
+    given.waiting_review(project, objective="First thing"), given.waiting_review(project, objective="Second thing")
+    page = visit(given.member(project)).go("/p/desk/reviews/")
     page.wait_for_selector("body[data-keys=ready]")
     press(page, "j")
     expect(page.get_by_role("link", name="First thing")).to_be_focused()
@@ -216,7 +215,7 @@ def test_the_queue_is_gone_through_searched_and_claimed_by_keys(visit: Visit, pr
 
 
 def test_a_slash_leads_from_an_item_to_the_search_of_the_queue(visit: Visit, project: Project) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     press(page, "/")
     expect(page.get_by_role("searchbox", name="Search the task")).to_be_focused()
     page.keyboard.type("a kettle")
@@ -224,7 +223,7 @@ def test_a_slash_leads_from_an_item_to_the_search_of_the_queue(visit: Visit, pro
 
 
 def test_what_is_typed_before_the_page_was_painted_keeps_its_spaces(visit: Visit, project: Project) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     page.add_init_script("globalThis.requestAnimationFrame = () => 0;")
     press(page, "/")
     search = page.get_by_role("searchbox", name="Search the task")
@@ -234,7 +233,7 @@ def test_what_is_typed_before_the_page_was_painted_keeps_its_spaces(visit: Visit
 
 
 def test_the_help_names_every_key_of_the_page(visit: Visit, project: Project) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     carried = page.eval_on_selector_all("[data-key]", "found => found.flatMap((one) => one.dataset.key.split(' '))")
     press(page, "?")
     told = page.get_by_role("dialog").locator("kbd").all_inner_texts()
@@ -249,7 +248,7 @@ def test_the_help_names_every_key_of_the_page(visit: Visit, project: Project) ->
 def test_keys_do_nothing_in_a_field_with_a_modifier_held_down_or_while_composing(
     visit: Visit, project: Project
 ) -> None:
-    page = opened(visit, waiting_review(project))
+    page = opened(visit, given.waiting_review(project))
     chosen = page.locator("[name=decision]:checked")
     page.get_by_label("Reason").focus()
     page.keyboard.type("a fine answer, so 1 a")
@@ -264,7 +263,7 @@ def test_keys_do_nothing_in_a_field_with_a_modifier_held_down_or_while_composing
 
 
 def test_what_an_input_method_composes_is_typed_and_decides_nothing(visit: Visit, project: Project) -> None:
-    review = waiting_review(project)
+    review = given.waiting_review(project)
     page = opened(visit, review)
     press(page, "a")
     page.get_by_label("Reason").focus()
@@ -280,7 +279,7 @@ def test_what_an_input_method_composes_is_typed_and_decides_nothing(visit: Visit
 
 
 def test_a_key_pressed_before_the_next_item_is_painted_decides_nothing_of_it(visit: Visit, project: Project) -> None:
-    first, second = waiting_review(project), waiting_review(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
     page = opened(visit, first)
     page.evaluate(
         """document.addEventListener("review:shown", () => {
@@ -303,7 +302,7 @@ def test_a_key_pressed_before_the_next_item_is_painted_decides_nothing_of_it(vis
 def test_what_comes_next_is_shown_at_once_and_takes_its_keys_as_soon_as_it_is_held(
     visit: Visit, project: Project
 ) -> None:
-    first, second = waiting_review(project), waiting_review(project, objective="What comes next")
+    first, second = given.waiting_review(project), given.waiting_review(project, objective="What comes next")
     page = opened(visit, first)
     page.wait_for_selector(f"body[data-ahead='{second.pk}']")
     answering = held_back(page)
@@ -328,7 +327,7 @@ def test_what_comes_next_is_shown_at_once_and_takes_its_keys_as_soon_as_it_is_he
 
 
 def test_two_decisions_are_typed_in_one_go_while_the_desk_is_slow(visit: Visit, project: Project) -> None:
-    first, second, third = (waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
+    first, second, third = (given.waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
     page = opened(visit, first)
     page.wait_for_selector(f"body[data-ahead='{second.pk}']")
     answering = held_back(page)
@@ -351,14 +350,14 @@ def test_two_decisions_are_typed_in_one_go_while_the_desk_is_slow(visit: Visit, 
 def test_keys_for_an_item_that_somebody_else_claimed_meanwhile_are_refused_aloud(
     visit: Visit, project: Project
 ) -> None:
-    first, second, third = (waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
+    first, second, third = (given.waiting_review(project, objective=f"Objective {number}") for number in range(1, 4))
     page = opened(visit, first)
     page.wait_for_selector(f"body[data-ahead='{second.pk}']")
     answering = held_back(page)
     press(page, "a", "Enter")
     page.wait_for_selector(f"body[data-read='{second.pk}']")
     press(page, "a", "Enter")
-    claim_review(second, actor=Actor(user=make_member(project)))
+    claim_review(second, actor=Actor(user=given.member(project)))
     answering[0].continue_()
     painted(page, third)
     expect(page.get_by_text("Not taken, since this review was not yours yet")).to_contain_text("a Enter")
@@ -369,7 +368,7 @@ def test_keys_for_an_item_that_somebody_else_claimed_meanwhile_are_refused_aloud
 def test_the_bell_says_nothing_of_the_readers_own_decision_while_it_is_under_way(
     visit: Visit, project: Project
 ) -> None:
-    first, second = waiting_review(project), waiting_review(project, objective="What comes next")
+    first, second = given.waiting_review(project), given.waiting_review(project, objective="What comes next")
     page = opened(visit, first)
     answers: list[Route] = []
 
@@ -402,7 +401,7 @@ def test_the_bell_says_nothing_of_the_readers_own_decision_while_it_is_under_way
 def test_a_decision_that_does_not_arrive_gives_the_item_back_with_what_was_typed(
     visit: Visit, project: Project
 ) -> None:
-    first, second = waiting_review(project, objective="Mine"), waiting_review(project)
+    first, second = given.waiting_review(project, objective="Mine"), given.waiting_review(project)
     page = opened(visit, first)
     page.wait_for_selector(f"body[data-ahead='{second.pk}']")
     answering = held_back(page)
@@ -422,7 +421,7 @@ def test_a_decision_that_does_not_arrive_gives_the_item_back_with_what_was_typed
 
 
 def test_u_takes_back_what_a_key_has_just_decided_or_skipped(visit: Visit, project: Project) -> None:
-    first, second = waiting_review(project, objective="First thing"), waiting_review(project)
+    first, second = given.waiting_review(project, objective="First thing"), given.waiting_review(project)
     page = opened(visit, first)
     page.evaluate("window.sameDocument = true")
     press(page, "a", "Enter")
@@ -441,11 +440,11 @@ def test_u_takes_back_what_a_key_has_just_decided_or_skipped(visit: Visit, proje
 
 
 def test_two_reviewers_in_two_views_each_stay_in_their_own(visit: Visit, project: Project) -> None:
-    coder = [waiting_review(project, objective=f"Code {number}", agent="coder") for number in range(1, 4)]
-    writer = [waiting_review(project, objective=f"Text {number}", agent="writer") for number in range(1, 4)]
+    coder = [given.waiting_review(project, objective=f"Code {number}", agent="coder") for number in range(1, 4)]
+    writer = [given.waiting_review(project, objective=f"Text {number}", agent="writer") for number in range(1, 4)]
     pages: dict[str, Page] = {}
     for agent, reviews in (("coder", coder), ("writer", writer)):
-        page = visit(make_member(project)).go(f"/p/desk/reviews/?agent={agent}")
+        page = visit(given.member(project)).go(f"/p/desk/reviews/?agent={agent}")
         page.get_by_role("link", name=reviews[0].run.task.objective).click()
         page.get_by_role("button", name="Claim and decide").click()
         pages[agent] = painted(page, reviews[0])

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.models import Role
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.search.things import Things, make_things
 
@@ -33,7 +33,7 @@ def type_and_wait(page: Page, text: str) -> None:
 
 
 def test_keys_open_it_choose_and_lead_to_what_was_chosen(visit: Visit, things: Things) -> None:
-    page = visit(make_member(things.project)).go("/p/desk/tickets/")
+    page = visit(given.member(things.project)).go("/p/desk/tickets/")
     dialog, field = page.locator("[data-search]"), page.get_by_role("combobox", name="Search the project")
     page.keyboard.press("/")
     expect(field).to_be_focused()
@@ -55,7 +55,7 @@ def test_keys_open_it_choose_and_lead_to_what_was_chosen(visit: Visit, things: T
 
 
 def test_escape_closes_it_and_the_focus_is_where_it_was(visit: Visit, things: Things) -> None:
-    page = visit(make_member(things.project)).go("/p/desk/runs/")
+    page = visit(given.member(things.project)).go("/p/desk/runs/")
     dialog = page.locator("[data-search]")
     # A slash in a field is a slash; Ctrl-K opens it from there as well.
     page.locator("#filter-q").focus()
@@ -77,7 +77,7 @@ def test_escape_closes_it_and_the_focus_is_where_it_was(visit: Visit, things: Th
 
 
 def test_enter_before_an_answer_leads_to_the_page_of_all(visit: Visit, things: Things) -> None:
-    page = visit(make_member(things.project)).go("/p/desk/transcripts/")
+    page = visit(given.member(things.project)).go("/p/desk/transcripts/")
     # The answers to the dialog are lost on the way.
     page.route("**/p/desk/search/**", lambda route: route.abort() if route.request.headers.get("hx-request") else
                route.continue_())  # fmt: skip
@@ -99,7 +99,7 @@ def test_enter_before_an_answer_leads_to_the_page_of_all(visit: Visit, things: T
 @pytest.mark.parametrize("path", ["/p/desk/reviews/", "/p/desk/notebook/inbox/", "/p/desk/notebook/"])
 def test_a_page_with_a_search_of_its_own_keeps_its_key(visit: Visit, things: Things, path: str) -> None:
     make_entry(things.project)
-    page = visit(make_member(things.project, Role.CURATOR)).go(path)
+    page = visit(given.member(things.project, Role.CURATOR)).go(path)
     # A key that comes before the page is on the screen does nothing.
     page.wait_for_selector("[data-keys=ready]")
     page.keyboard.press("/")
@@ -114,7 +114,7 @@ def test_a_page_with_a_search_of_its_own_keeps_its_key(visit: Visit, things: Thi
 
 def test_it_is_clean_in_every_width_and_colour(visit: Visit, things: Things) -> None:
     for scheme in ("light", "dark"):
-        visitor = visit(make_member(things.project, Role.ADMIN))
+        visitor = visit(given.member(things.project, Role.ADMIN))
         page = visitor.go("/p/desk/search/?q=kettle")
         page.emulate_media(color_scheme=scheme)
         is_clean(page, f"search-{scheme}", widths=WIDTHS)
@@ -124,7 +124,7 @@ def test_it_is_clean_in_every_width_and_colour(visit: Visit, things: Things) -> 
 
 
 def test_it_speaks_chinese(visit: Visit, things: Things) -> None:
-    visitor = visit(make_member(things.project, Role.ADMIN))
+    visitor = visit(given.member(things.project, Role.ADMIN))
     visitor.page.set_extra_http_headers({"Accept-Language": "zh-CN"})
     page = visitor.go("/p/desk/runs/")
     page.keyboard.press("Control+k")

@@ -15,9 +15,9 @@ from reflection_app.sessions.recording import (
     end_transcript,
     open_transcript,
 )
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member
 from tests.sessions.recorded import INLINE, turns, watched_project
 
 pytestmark = [
@@ -28,11 +28,11 @@ pytestmark = [
 
 def test_new_turns_reflections_and_the_end_come_by_themselves(visit: Callable[..., Visitor]) -> None:
     project = watched_project(slug="growing")
-    given = {"messages": turns("Hello", "tool: Error: no seats\nat line 2", "c"), "reflection": INLINE}
-    transcript = open_transcript(project, TranscriptSubmission.model_validate(given), actor=Actor())
+    sent = {"messages": turns("Hello", "tool: Error: no seats\nat line 2", "c"), "reflection": INLINE}
+    transcript = open_transcript(project, TranscriptSubmission.model_validate(sent), actor=Actor())
     assert transcript.run_id
     advance(transcript.run_id)
-    visitor = visit(make_member(project, Role.VIEWER))
+    visitor = visit(given.member(project, Role.VIEWER))
     page = visitor.go(f"/p/growing/transcripts/{transcript.pk}/")
     expect(page.get_by_role("heading", name="Reflection 1")).to_be_visible()
     page.get_by_text("Error: no seats", exact=True).click()

@@ -9,12 +9,11 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, make_project
 from tests.repairs.tickets import external_run, ticket_of
 from tests.runs.critiques import critique
-from tests.web.stories import waiting_review
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -29,17 +28,17 @@ def rejected() -> Review:
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": critique(95, approved=True),
     }
-    project: Project = make_project(
+    project: Project = given.project(
         "directed",
         models_by_role={"default": register_script("directed", answers)},
         review_policy={"audit_share": 0},
     )
-    return waiting_review(project)
+    return given.waiting_review(project)
 
 
 def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
     review = rejected()
-    visitor = visit(make_member(review.project))
+    visitor = visit(given.member(review.project))
     page = visitor.go(f"/p/directed/reviews/{review.pk}/")
     page.locator("body[data-keys=ready]").wait_for()
     page.keyboard.press("n")
@@ -59,8 +58,8 @@ def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
 
 
 def test_a_ticket_is_closed_with_a_reason(visit: Callable[..., Visitor]) -> None:
-    run = external_run(project=make_project("closing"))
-    page = visit(make_member(run.project)).go(f"/p/closing/tickets/{ticket_of(run).ticket_id}/")
+    run = external_run(project=given.project("closing"))
+    page = visit(given.member(run.project)).go(f"/p/closing/tickets/{ticket_of(run).ticket_id}/")
     page.get_by_role("button", name="Close the ticket").click()
     expect(page.locator("#error-reason")).to_contain_text("Say why it is closed")
     is_clean(page)

@@ -15,14 +15,13 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Comment, Review, ReviewSkip, ReviewState
 from reflection_app.runs.models import Run
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.comparisons.pairs import make_set
-from tests.factories import make_member, make_project
 from tests.notebook.test_conflicts import open_conflict
 from tests.reviews.waiting_rows import waiting_rows
 from tests.rubrics.rated import rated_review
 from tests.runs.critiques import critique
-from tests.web.stories import project_with, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
@@ -37,7 +36,7 @@ def ready(page: Page) -> Page:
 
 def decided_one(project: Project, actor: Actor) -> Review:
     """A decision that the reviewer can undo, and a review that they hold."""
-    first, second = waiting_review(project), waiting_review(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
     held = claim_review(first, actor=actor)
     data = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve"})
     decide_review(held, data, actor=actor)
@@ -66,10 +65,10 @@ def each_alone(page: Page, text: str) -> None:
 
 
 def test_two_reviewers_type_sentences_into_their_decisions(visit: Visit) -> None:
-    project = unsure_project("desk")
+    project = given.unsure_project("desk")
     pages = {}
     for key in ("3", "2"):
-        user = make_member(project)
+        user = given.member(project)
         review = decided_one(project, Actor(user=user))
         page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
         expect(page.locator(".last-decision button")).to_have_count(1)
@@ -94,8 +93,8 @@ def test_two_reviewers_type_sentences_into_their_decisions(visit: Visit) -> None
 
 
 def test_a_mouse_choice_goes_to_the_reason_and_esc_clears_it(visit: Visit) -> None:
-    project = unsure_project("desk")
-    user = make_member(project)
+    project = given.unsure_project("desk")
+    user = given.member(project)
     review = decided_one(project, Actor(user=user))
     page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
     before = what_happened()
@@ -118,7 +117,7 @@ def test_a_mouse_choice_goes_to_the_reason_and_esc_clears_it(visit: Visit) -> No
 
 def test_digits_rate_a_criterion_and_words_go_to_the_reason(visit: Visit) -> None:
     review = rated_review("rated")
-    user = make_member(review.project)
+    user = given.member(review.project)
     claim_review(review, actor=Actor(user=user))
     page = ready(visit(user).go(f"/p/rated/reviews/{review.pk}/"))
     for key in ("o", "3", "1", "2"):
@@ -144,8 +143,8 @@ def test_a_director_types_what_to_do_differently_after_the_key(visit: Visit) -> 
         for n in (1, 2, 3, 4)
         for what, said in (("answer", "x"), ("critique", critique(10)))
     }
-    review = waiting_review(project_with("directed", rejecting))
-    user = make_member(review.project)
+    review = given.waiting_review(given.scripted_project("directed", rejecting))
+    user = given.member(review.project)
     claim_review(review, actor=Actor(user=user))
     page = ready(visit(user).go(f"/p/directed/reviews/{review.pk}/"))
     before = what_happened()
@@ -158,9 +157,9 @@ def test_a_director_types_what_to_do_differently_after_the_key(visit: Visit) -> 
 
 @pytest.mark.parametrize("place", ["inbox/?entry={}", "entries/{}/"])
 def test_a_curator_types_a_reason(visit: Visit, place: str) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     first, second = (keep(project.pk, Proposal(EntryKind.LESSON, name, content=name)).entry for name in ("One", "Two"))
-    visitor = visit(make_member(project, Role.CURATOR))
+    visitor = visit(given.member(project, Role.CURATOR))
     ready(visitor.go(f"/p/desk/notebook/{place.format(second.pk)}")).keyboard.press("a")
     visitor.page.wait_for_selector("[data-key=u]")
     page = ready(visitor.go(f"/p/desk/notebook/{place.format(first.pk)}"))
@@ -175,10 +174,10 @@ def test_a_curator_types_a_reason(visit: Visit, place: str) -> None:
 
 
 def test_a_curator_settles_a_conflict_and_types(visit: Visit) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     open_conflict(project, "Enable the response cache for reports.", "Disable the response cache for reports.")
     conflict = open_conflict(project)
-    page = ready(visit(make_member(project, Role.CURATOR)).go(f"/p/desk/notebook/conflicts/{conflict.pk}/"))
+    page = ready(visit(given.member(project, Role.CURATOR)).go(f"/p/desk/notebook/conflicts/{conflict.pk}/"))
     before, address = what_happened(), page.url
     page.keyboard.press("2")
     each_alone(page, SENTENCE + "jksumb")
@@ -188,9 +187,9 @@ def test_a_curator_settles_a_conflict_and_types(visit: Visit) -> None:
 
 
 def test_who_compares_types_why(visit: Visit) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     make_set(project, 3)
-    page = visit(make_member(project)).go("/p/desk/comparisons/")
+    page = visit(given.member(project)).go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
     ready(page).keyboard.press("1")
     expect(page.get_by_text("2 of 3")).to_be_visible()
@@ -206,9 +205,9 @@ def test_who_compares_types_why(visit: Visit) -> None:
 
 
 def test_a_key_does_not_leave_selected_rows(visit: Visit) -> None:
-    project = make_project("desk", review_policy={"audit_share": 0})
+    project = given.project("desk", review_policy={"audit_share": 0})
     rows = waiting_rows(project, 2)
-    page = ready(visit(make_member(project)).go("/p/desk/reviews/"))
+    page = ready(visit(given.member(project)).go("/p/desk/reviews/"))
     page.locator(f"#pick-{rows[0].pk}").check()
     before, address = what_happened(), page.url
     each_alone(page, SENTENCE)
@@ -219,9 +218,9 @@ def test_a_key_does_not_leave_selected_rows(visit: Visit) -> None:
 
 
 def test_a_key_pressed_while_a_list_loads_acts(visit: Visit) -> None:
-    project = make_project("desk", review_policy={"audit_share": 0})
+    project = given.project("desk", review_policy={"audit_share": 0})
     [row] = waiting_rows(project, 1)
-    visitor = visit(make_member(project))
+    visitor = visit(given.member(project))
     held: list[Route] = []
     visitor.page.route("**/htmx-2*.js", lambda route: route.continue_() if held else held.append(route))
     visitor.page.goto(f"{visitor.address}/p/desk/reviews/", wait_until="commit")

@@ -9,11 +9,10 @@ from reflection_app.core.audit import Actor
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member
 from tests.reviews.undoing import claimed, decide
 from tests.runs.critiques import critique
-from tests.web.stories import project_with, unsure_project, waiting_review
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -22,9 +21,9 @@ pytestmark = [
 
 
 def test_u_takes_the_decision_back_and_the_open_run_follows(visit: Callable[..., Visitor]) -> None:
-    project = unsure_project("undo")
-    review = waiting_review(project, objective="A text to look at")
-    reviewer, watcher = visit(make_member(project)), visit(make_member(project))
+    project = given.unsure_project("undo")
+    review = given.waiting_review(project, objective="A text to look at")
+    reviewer, watcher = visit(given.member(project)), visit(given.member(project))
     run = watcher.go(f"/p/undo/runs/{review.run_id}/")
     expect(run.locator("[data-live-state]")).to_have_text("Live")
 
@@ -56,11 +55,11 @@ def test_attempts_that_are_taken_back_vanish_from_an_open_page(visit: Callable[.
         "attempt-2/answer": "second",
         "attempt-2/critique": critique(10),
     }
-    project = project_with("vanish", answers)
-    review = waiting_review(project)
-    actor = Actor(user=make_member(project))
+    project = given.scripted_project("vanish", answers)
+    review = given.waiting_review(project)
+    actor = Actor(user=given.member(project))
     claimed(review, actor)
-    run = visit(make_member(project)).go(f"/p/vanish/runs/{review.run_id}/")
+    run = visit(given.member(project)).go(f"/p/vanish/runs/{review.run_id}/")
     expect(run.locator("[data-live-state]")).to_have_text("Live")
     attempts, steps = run.locator("#run-attempts > article"), run.locator("#run-steps > li")
     before = steps.count()

@@ -6,17 +6,17 @@ import pytest
 from playwright.sync_api import Dialog, expect
 
 from reflection_app.core.models import Role
+from tests import given
 from tests.browser.conftest import Visitor
-from tests.factories import make_member, make_project
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_ctrl_enter_saves_an_entry_and_leaving_with_unsaved_words_asks_first(visit: Callable[..., Visitor]) -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     entry = make_entry(project, content="As it was.", description="What it is about.")
-    page = visit(make_member(project, Role.CURATOR)).go(f"/p/desk/notebook/entries/{entry.pk}/edit/")
+    page = visit(given.member(project, Role.CURATOR)).go(f"/p/desk/notebook/entries/{entry.pk}/edit/")
     asked: list[str] = []
 
     def stay(dialog: Dialog) -> None:

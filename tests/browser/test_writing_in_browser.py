@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step, StepState
+from tests import given
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
-from tests.factories import make_member, submit
 from tests.runs.test_partial_text import writing_project
 from tests.runs.test_watching import wait_until_watched
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_text_grows_before_the_step_ends_and_makes_room_for_the_attempt(visit: Callable[..., Visitor]) -> None:
     project = writing_project("writes", delay_ms=8_000)
-    run = submit(project, mode="actor_critic")
-    page = visit(make_member(project)).go(f"/p/writes/runs/{run.pk}/")
+    run = given.submitted_run(project, mode="actor_critic")
+    page = visit(given.member(project)).go(f"/p/writes/runs/{run.pk}/")
     expect(page.locator("[data-live-state]")).to_have_text("Live")
     wait_until_watched(run.pk)
     words_for_none = "getComputedStyle(document.querySelector('#run-attempts'), '::before').content"

@@ -14,7 +14,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project, Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
-from tests.factories import make_api_key, make_project
+from tests import given
 
 _numbers = count(1)
 
@@ -45,14 +45,14 @@ class Served:
 
     def reviewer(self) -> Desk:
         """A program that decides, by a key that hands nothing in."""
-        _key, secret = make_api_key(self.project, (Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+        _key, secret = given.api_key(self.project, (Scope.RUNS_READ, Scope.REVIEWS_WRITE))
         return Desk(self.url, secret)
 
 
 @pytest.fixture
 def served(live_server: LiveServer) -> Iterator[Served]:
-    project = make_project(review_policy={"audit_share": 0})
-    _key, secret = make_api_key(project)
+    project = given.project(review_policy={"audit_share": 0})
+    _key, secret = given.api_key(project)
     stop = threading.Event()
     worker = threading.Thread(target=_move_on, args=(stop,), name="worker")
     worker.start()

@@ -44,7 +44,7 @@ def test_rows_come_over_all_pages(finished: Served) -> None:
         assert [row["objective"] for row in of_team] == ["Haiku 0.", "Haiku 2.", "Haiku 4."]
 
 
-def test_pandas_has_a_column_for_each_of_the_set_with_moments_as_such(finished: Served) -> None:
+def test_tables_have_the_columns_of_the_set_and_their_types(finished: Served) -> None:
     with finished.client() as desk:
         frame = desk.dataset("runs", scripted=True).to_pandas()
         assert len(frame) == 5
@@ -56,9 +56,6 @@ def test_pandas_has_a_column_for_each_of_the_set_with_moments_as_such(finished: 
         assert len(empty) == 0
         assert {"prompt", "chosen", "rejected"} <= set(empty.columns)
 
-
-def test_hugging_faces_library_has_the_features_of_the_columns(finished: Served) -> None:
-    with finished.client() as desk:
         table = desk.dataset("runs", scripted=True).to_hf()
         assert table.num_rows == 5
         assert [row["metadata"] for row in table][:2] == ['{"team": {"name": "red"}}', '{"number": 1}']
@@ -66,11 +63,9 @@ def test_hugging_faces_library_has_the_features_of_the_columns(finished: Served)
         pairs = desk.dataset("preferences", scripted=True).to_hf()
         assert set(pairs.features) >= {"prompt", "chosen", "rejected"}
         # What has no rows has its columns, so that parts of a set can be put together.
-        empty = desk.dataset("runs", scripted=True, agent="nobody").to_hf()
-        assert empty.features == table.features
+        nobodys = desk.dataset("runs", scripted=True, agent="nobody").to_hf()
+        assert nobodys.features == table.features
 
-
-def test_the_asynchronous_client_does_the_same(finished: Served) -> None:
     async def read() -> tuple[list[str], Any, Any]:
         async with AsyncDesk(finished.url, finished.key) as desk:
             rows = desk.dataset("runs", scripted=True)
@@ -80,7 +75,7 @@ def test_the_asynchronous_client_does_the_same(finished: Served) -> None:
     assert ids == list(frame["id"]) == table["id"][:]
 
 
-def test_a_library_that_is_not_there_is_named(finished: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_not_there_is_named(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = builtins.__import__
 
     def without(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -88,7 +83,7 @@ def test_a_library_that_is_not_there_is_named(finished: Served, monkeypatch: pyt
             raise ImportError(name)
         return usual(name, *args, **kwargs)
 
-    with finished.client() as desk:
+    with served.client() as desk:
         rows = desk.dataset("runs", scripted=True)
         monkeypatch.setattr(builtins, "__import__", without)
         with pytest.raises(LibraryMissing, match="pip install pandas"):

@@ -13,8 +13,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role, Scope
 from reflection_app.notebook.curating import approve_entry
 from reflection_app.notebook.input import CurationInput
+from tests import given
 from tests.client.conftest import Served
-from tests.factories import make_api_key, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,7 +34,7 @@ def run(block: str) -> dict[str, Any]:
 @pytest.fixture
 def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     scopes = (Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.NOTEBOOK_READ, Scope.NOTEBOOK_WRITE)
-    _key, secret = make_api_key(served.project, scopes)
+    _key, secret = given.api_key(served.project, scopes)
     monkeypatch.setenv("DESK_URL", served.url)
     monkeypatch.setenv("DESK_KEY", secret)
 
@@ -60,7 +60,7 @@ def test_the_tutorial_leads_to_a_lesson_in_a_prompt(served: Served, capsys: pyte
     assert (first.outcome, first.score, first.run.attempts) == ("succeeded", 100.0, 2)
     run(lesson)
     entry = Entry.objects.get(agent="tutorial")
-    approve_entry(served.project, entry.pk, CurationInput(), actor=Actor(user=make_member(served.project, Role.ADMIN)))
+    approve_entry(served.project, entry.pk, CurationInput(), actor=Actor(user=given.member(served.project, Role.ADMIN)))
     capsys.readouterr()
 
     second = run(agent)["best"]

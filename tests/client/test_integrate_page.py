@@ -17,9 +17,9 @@ from django.conf import settings
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import AgentTrace, Transcript
+from tests import given
 from tests.api.mcp.serving import serving
 from tests.client.conftest import Served
-from tests.factories import make_api_key, make_project
 from tests.openai_server import OpenAIServer
 from tests.runs.critiques import critique
 
@@ -215,8 +215,8 @@ def test_the_readme_of_the_client(served: Served, capsys: pytest.CaptureFixture[
 @pytest.mark.exhaustive("starts a web server of its own, which MCP needs")
 def test_mcp(tmp_path: Path) -> None:
     [block] = BLOCKS["You have an agent with MCP"]
-    project: Project = make_project()
-    _key, secret = make_api_key(project)
+    project: Project = given.project()
+    _key, secret = given.api_key(project)
     with serving(tmp_path) as server:
         told = block.replace("http://127.0.0.1:8000", server.origin).replace("rd_…", secret)
         asyncio.run(list_tools(**json.loads(told)["mcpServers"]["reflection-desk"]))

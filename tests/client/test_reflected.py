@@ -7,8 +7,8 @@ from reflection_desk import Invalid, Made, NothingKept, Prompt, Reflected
 
 from reflection_app.runs.models import Attempt, Run
 from reflection_app.tasks.models import Task
+from tests import given
 from tests.client.conftest import Served
-from tests.runs.scripts import RIGHT, TESTS, WRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -17,15 +17,20 @@ def test_a_function_is_called_with_what_was_wrong_until_its_attempt_passes(serve
     prompts: list[Prompt] = []
     with served.client() as desk:
 
-        @desk.reflected(tests=TESTS, agent="adder")
+        @desk.reflected(tests=given.TESTS, agent="adder")
         def add_one(prompt: Prompt, *, style: str) -> str:
             """Writes f."""
             prompts.append(prompt)
-            return f"{style}\n{WRONG if prompt.attempt == 1 else RIGHT}"
+            return f"{style}\n{given.WRONG if prompt.attempt == 1 else given.RIGHT}"
 
         best = add_one("Write f(x) that returns x + 1.", style="Short.")
 
-    assert (best.outcome, best.succeeded, best.best.number, str(best)) == ("succeeded", True, 2, f"Short.\n{RIGHT}")
+    assert (best.outcome, best.succeeded, best.best.number, str(best)) == (
+        "succeeded",
+        True,
+        2,
+        f"Short.\n{given.RIGHT}",
+    )
     assert "Write f(x) that returns x + 1." in prompts[0]
     assert "1 of 2 tests failed" in prompts[1]
     assert prompts[1].next.verdict is not None
@@ -38,14 +43,14 @@ def test_asynchronous_functions_and_others_are_called_by_the_asynchronous_desk(s
     async def worked() -> list[Reflected]:
         async with served.async_client() as desk:
 
-            @desk.reflected(tests=TESTS)
+            @desk.reflected(tests=given.TESTS)
             async def later(prompt: str) -> str:
                 await asyncio.sleep(0)
-                return RIGHT if "failed" in prompt else WRONG
+                return given.RIGHT if "failed" in prompt else given.WRONG
 
-            @desk.reflected(tests=TESTS)
+            @desk.reflected(tests=given.TESTS)
             def at_once(prompt: Prompt) -> Made:
-                return Made(content=RIGHT, usage={"prompt_tokens": 7, "completion_tokens": 3})
+                return Made(content=given.RIGHT, usage={"prompt_tokens": 7, "completion_tokens": 3})
 
             return [await later("Write f."), await at_once("Write f.")]
 
@@ -57,16 +62,16 @@ def test_asynchronous_functions_and_others_are_called_by_the_asynchronous_desk(s
 def test_a_function_that_fails_ends_its_run(served: Served) -> None:
     with served.client() as desk:
 
-        @desk.reflected(tests=TESTS)
+        @desk.reflected(tests=given.TESTS)
         def broken(prompt: str) -> str:
             raise ValueError("no model today")
 
         with pytest.raises(ValueError, match="no model today") as raised:
             broken("Write f.")
         with pytest.raises(Invalid, match="content"):
-            desk.reflected(tests=TESTS)(lambda prompt: "")("Write f.")
+            desk.reflected(tests=given.TESTS)(lambda prompt: "")("Write f.")
         with pytest.raises(TypeError, match="not dict"):
-            desk.reflected(tests=TESTS)(lambda prompt: {})("Write f.")  # type: ignore[arg-type, return-value]
+            desk.reflected(tests=given.TESTS)(lambda prompt: {})("Write f.")  # type: ignore[arg-type, return-value]
     runs = Run.objects.order_by("created_at")
     assert raised.value.__notes__ == [f"Run {runs[0].pk} was cancelled."]
     assert [run.outcome for run in runs] == ["cancelled"] * 3
@@ -77,13 +82,13 @@ def test_a_run_is_gone_on_with_by_another_process(served: Served) -> None:
 
     def write(prompt: Prompt) -> str:
         made.append(prompt.attempt)
-        return RIGHT
+        return given.RIGHT
 
     with served.client() as desk:
-        task = desk.submit_task("Write f.", execution="external", tests=TESTS)
+        task = desk.submit_task("Write f.", execution="external", tests=given.TESTS)
         assert task.run is not None
         desk.wait_for_run(task.run.id)
-        desk.hand_in_attempt(task.run.id, WRONG, attempt=1, wait_s=30)
+        desk.hand_in_attempt(task.run.id, given.WRONG, attempt=1, wait_s=30)
         best = desk.reflected()(write).resume(task.run.id)
     assert (best.outcome, made) == ("succeeded", [2])
 
@@ -93,17 +98,17 @@ def test_a_run_that_somebody_ends_meanwhile_tells_so(served: Served) -> None:
 
         def overtaken(prompt: Prompt) -> str:
             desk.cancel_run(desk.list_runs().results[0].id)
-            return RIGHT
+            return given.RIGHT
 
         with pytest.raises(NothingKept, match="ended as cancelled") as raised:
-            desk.reflected(tests=TESTS)(overtaken)("Write f.")
+            desk.reflected(tests=given.TESTS)(overtaken)("Write f.")
         assert raised.value.run.outcome == "cancelled"
 
         # Another agent was first with this attempt: the function goes on with the next.
         def second(prompt: Prompt) -> str:
             if prompt.attempt == 1:
                 run = desk.list_runs(state="waiting_agent").results[0]
-                desk.hand_in_attempt(run.id, WRONG, attempt=1, wait_s=30)
-            return RIGHT
+                desk.hand_in_attempt(run.id, given.WRONG, attempt=1, wait_s=30)
+            return given.RIGHT
 
-        assert desk.reflected(tests=TESTS)(second)("Write f.").best.number == 2
+        assert desk.reflected(tests=given.TESTS)(second)("Write f.").best.number == 2

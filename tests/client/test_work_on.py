@@ -11,16 +11,16 @@ from reflection_desk.answers import Task
 
 from reflection_app.attachments.models import AttemptAttachment
 from reflection_app.runs.models import AgentLease, Run
+from tests import given
 from tests.attachments.samples import png
 from tests.client.conftest import Served
-from tests.runs.scripts import RIGHT, TESTS, WRONG
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def waiting(served: Served, many: int = 1, **task: Any) -> list[Task]:
     desk = served.client()
-    body = {"tests": TESTS, "execution": "external", "agent": "coder"} | task
+    body = {"tests": given.TESTS, "execution": "external", "agent": "coder"} | task
     tasks = [desk.submit_task(f"Write f, number {number}.", **body) for number in range(many)]
     for one in tasks:
         assert one.run is not None
@@ -34,7 +34,7 @@ def test_an_agent_makes_attempts_until_the_loop_is_content_and_the_queue_is_empt
 
     def make(prompt: Prompt) -> str | Made:
         told.append((prompt.attempt, prompt.task.external_id if prompt.task else None))
-        return WRONG if prompt.attempt == 1 else Made(content=RIGHT, usage={"prompt_tokens": 7})
+        return given.WRONG if prompt.attempt == 1 else Made(content=given.RIGHT, usage={"prompt_tokens": 7})
 
     with served.client() as desk:
         assert desk.work_on(make, agents=["coder"], holder="coder-1", until_idle=True) == 2
@@ -56,7 +56,7 @@ def test_what_takes_longer_than_the_lease_is_held_by_heartbeats(served: Served) 
             is_other.wait(4)
         with served.client() as other:
             assert other.claim_task() is None
-        return RIGHT
+        return given.RIGHT
 
     with served.client() as desk:
         assert desk.work_on(make, lease_s=5, most=1) == 1
@@ -94,9 +94,9 @@ def test_an_agent_whose_hold_was_lost_goes_on_with_the_next(served: Served) -> N
                 taken = other.claim_task(agents=["coder"])
                 assert taken is not None
                 other.hand_in_attempt(
-                    taken.run.id, f"By another.\n\n{RIGHT}", attempt=1, lease_token=taken.lease_token, wait_s=10
+                    taken.run.id, f"By another.\n\n{given.RIGHT}", attempt=1, lease_token=taken.lease_token, wait_s=10
                 )
-        return RIGHT
+        return given.RIGHT
 
     with served.client() as desk:
         assert desk.work_on(make, until_idle=True) == 1
@@ -108,7 +108,7 @@ def test_an_asynchronous_agent_pulls_too_and_gives_back_when_it_is_cancelled(ser
     waiting(served, 2)
 
     async def make(_: Prompt) -> str:
-        return RIGHT
+        return given.RIGHT
 
     async def pull() -> None:
         begun = asyncio.Event()
@@ -125,7 +125,7 @@ def test_an_asynchronous_agent_pulls_too_and_gives_back_when_it_is_cancelled(ser
             pulling.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await pulling
-            assert await desk.work_on(lambda _: RIGHT, until_idle=True) == 1
+            assert await desk.work_on(lambda _: given.RIGHT, until_idle=True) == 1
 
     asyncio.run(pull())
 
@@ -146,7 +146,7 @@ def test_an_attempt_comes_with_its_files(served: Served, tmp_path: Path) -> None
     (tmp_path / "chart.png").write_bytes(png(40, 30))
     waiting(served)
     with served.client() as desk:
-        made = Made(content=RIGHT, attachments=[tmp_path / "chart.png"])
+        made = Made(content=given.RIGHT, attachments=[tmp_path / "chart.png"])
         assert desk.work_on(lambda _prompt: made, most=1) == 1
     held = AttemptAttachment.objects.get()
     assert held.attachment is not None

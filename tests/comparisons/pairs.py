@@ -8,7 +8,7 @@ from reflection_app.comparisons.models import ComparisonSet, PairJudgement, Pref
 from reflection_app.comparisons.sets import PairsInput, SetInput, create_set, hand_in_pairs
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from tests.factories import make_member
+from tests import given
 
 OLD, NEW = "model-old", "model-new"
 
@@ -37,7 +37,7 @@ def add_pairs(comparison_set: ComparisonSet, *pairs: dict[str, Any], actor: Acto
 
 def judge_of(project: Project) -> Actor:
     """Somebody who may judge."""
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def claimed(project: Project, *, actor: Actor) -> PairJudgement:

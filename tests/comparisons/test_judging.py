@@ -20,10 +20,10 @@ from reflection_app.comparisons.judging import JudgementInput, judge_pair, last_
 from reflection_app.comparisons.models import JudgementState, Pair, PairJudgement, Preference
 from reflection_app.comparisons.sets import SetClosed, switch_set
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models import OwnWork
+from reflection_app.core.models import OwnWork, Project
 from reflection_app.reviews.own_work import OwnWorkRefused
+from tests import given
 from tests.comparisons.pairs import add_pairs, choice_for, claimed, judge_of, make_set, pair_of, said
-from tests.factories import make_api_key, make_member, make_project
 from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
@@ -36,8 +36,7 @@ def run_out(seat: PairJudgement) -> PairJudgement:
     return seat
 
 
-def test_a_pair_is_held_judged_and_gone() -> None:
-    project = make_project()
+def test_a_pair_is_held_judged_and_gone(project: Project) -> None:
     make_set(project)
     anna = judge_of(project)
     seat = claimed(project, actor=anna)
@@ -50,8 +49,7 @@ def test_a_pair_is_held_judged_and_gone() -> None:
     assert list(trail.values_list("action", flat=True)) == ["pair.claimed", "pair.judged"]
 
 
-def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept() -> None:
-    project = make_project()
+def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept(project: Project) -> None:
     make_set(project, 40)
     anna = judge_of(project)
     sides = Counter[str]()
@@ -65,8 +63,7 @@ def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept() -> None:
     assert min(sides["a"], sides["b"]) >= 5
 
 
-def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice() -> None:
-    project = make_project()
+def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice(project: Project) -> None:
     make_set(project, wanted=2)
     people = [judge_of(project) for _ in range(3)]
     first, second = claimed(project, actor=people[0]), claimed(project, actor=people[1])
@@ -77,11 +74,10 @@ def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice() -> None:
     assert Pair.objects.get().judged == 2
 
 
-def test_a_person_and_their_key_are_one() -> None:
-    project = make_project()
+def test_a_person_and_their_key_are_one(project: Project) -> None:
     make_set(project, wanted=2)
-    anna = make_member(project)
-    key, _secret = make_api_key(project, ["reviews:write"], made_by=anna)
+    anna = given.member(project)
+    key, _secret = given.api_key(project, ["reviews:write"], made_by=anna)
     seat = claimed(project, actor=Actor(user=anna))
     assert claimed(project, actor=Actor(api_key=key)) == seat
     done = said(seat, Preference.LEFT, actor=Actor(api_key=key))
@@ -90,9 +86,9 @@ def test_a_person_and_their_key_are_one() -> None:
 
 
 def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> None:
-    project = make_project(own_work=OwnWork.NOBODY)
-    anna = make_member(project)
-    key, _secret = make_api_key(project, ["tasks:write"], made_by=anna)
+    project = given.project(own_work=OwnWork.NOBODY)
+    anna = given.member(project)
+    key, _secret = given.api_key(project, ["tasks:write"], made_by=anna)
     make_set(project, actor=Actor(api_key=key))
     assert claim_next(project, actor=Actor(user=anna)) is None
     assert claimed(project, actor=judge_of(project)).person != anna.pk
@@ -109,13 +105,12 @@ def test_nobody_is_given_work_of_their_own_unless_the_project_allows_it() -> Non
 
 
 def test_another_projects_pairs_are_nobodys() -> None:
-    make_set(make_project())
-    project = make_project()
+    make_set(given.project())
+    project = given.project()
     assert claim_next(project, actor=judge_of(project)) is None
 
 
-def test_the_pair_that_was_judged_least_comes_first() -> None:
-    project = make_project()
+def test_the_pair_that_was_judged_least_comes_first(project: Project) -> None:
     make_set(project, 2, wanted=2)
     first, second = judge_of(project), judge_of(project)
     done = said(claimed(project, actor=first), Preference.TIE, actor=first)
@@ -128,7 +123,7 @@ def test_the_pair_that_was_judged_least_comes_first() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_people_at_once_on_one_pair_of_which_one_has_it() -> None:
     for _time in range(4):
-        project = make_project()
+        project = given.project()
         make_set(project)
         people = [judge_of(project) for _ in range(2)]
 
@@ -141,8 +136,7 @@ def test_two_people_at_once_on_one_pair_of_which_one_has_it() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_people_at_once_share_the_seats_of_a_pair() -> None:
-    project = make_project()
+def test_many_people_at_once_share_the_seats_of_a_pair(project: Project) -> None:
     make_set(project, wanted=3)
     people = [judge_of(project) for _ in range(5)]
     found = together(*(lambda actor=actor: claim_next(project, actor=actor) for actor in people))
@@ -150,8 +144,7 @@ def test_many_people_at_once_share_the_seats_of_a_pair() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_person_in_two_tabs_has_one_seat_and_one_judgement() -> None:
-    project = make_project()
+def test_one_person_in_two_tabs_has_one_seat_and_one_judgement(project: Project) -> None:
     make_set(project, 2, wanted=2)
     anna = judge_of(project)
     seats = together(*(lambda: claim_next(project, actor=anna) for _tab in range(2)))
@@ -169,7 +162,7 @@ def test_one_person_in_two_tabs_has_one_seat_and_one_judgement() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_who_comes_late_and_who_takes_over_at_once_end_with_one_judgement() -> None:
     for _time in range(4):
-        project = make_project()
+        project = given.project()
         make_set(project)
         late, other = judge_of(project), judge_of(project)
         seat = run_out(claimed(project, actor=late))
@@ -187,8 +180,7 @@ def test_who_comes_late_and_who_takes_over_at_once_end_with_one_judgement() -> N
 # Leases.
 
 
-def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat() -> None:
-    project = make_project()
+def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat(project: Project) -> None:
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = run_out(claimed(project, actor=anna))
@@ -200,8 +192,7 @@ def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat() -> N
     assert Pair.objects.get().judged == 0
 
 
-def test_who_claims_again_keeps_the_token_and_gets_more_time() -> None:
-    project = make_project()
+def test_who_claims_again_keeps_the_token_and_gets_more_time(project: Project) -> None:
     make_set(project)
     anna = judge_of(project)
     seat = run_out(claimed(project, actor=anna))
@@ -212,8 +203,7 @@ def test_who_claims_again_keeps_the_token_and_gets_more_time() -> None:
     assert claim_next(project, actor=judge_of(project)) is None
 
 
-def test_another_token_holds_nothing() -> None:
-    project = make_project()
+def test_another_token_holds_nothing(project: Project) -> None:
     make_set(project)
     anna = judge_of(project)
     seat = claimed(project, actor=anna)
@@ -230,8 +220,7 @@ def test_another_token_holds_nothing() -> None:
 # Skipping and taking back.
 
 
-def test_what_is_skipped_comes_to_others_and_comes_back_when_asked_for() -> None:
-    project = make_project()
+def test_what_is_skipped_comes_to_others_and_comes_back_when_asked_for(project: Project) -> None:
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = claimed(project, actor=anna)
@@ -244,8 +233,7 @@ def test_what_is_skipped_comes_to_others_and_comes_back_when_asked_for() -> None
     assert claim_next(project, actor=ben) is None
 
 
-def test_a_skipped_seat_is_free_for_somebody_else() -> None:
-    project = make_project()
+def test_a_skipped_seat_is_free_for_somebody_else(project: Project) -> None:
     make_set(project)
     anna, ben = judge_of(project), judge_of(project)
     seat = claimed(project, actor=anna)
@@ -258,8 +246,7 @@ def test_a_skipped_seat_is_free_for_somebody_else() -> None:
     assert progress_of(project, actor=anna).skipped == 0
 
 
-def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else() -> None:
-    project = make_project()
+def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else(project: Project) -> None:
     make_set(project, 2)
     anna, ben = judge_of(project), judge_of(project)
     first = said(claimed(project, actor=anna), Preference.LEFT, actor=anna, reason="Why not")
@@ -274,8 +261,7 @@ def test_a_judgement_is_taken_back_by_who_gave_it_and_nobody_else() -> None:
     assert said(again, Preference.RIGHT, actor=anna).choice == Preference.RIGHT
 
 
-def test_progress_counts_what_is_done_and_what_can_still_be_done() -> None:
-    project = make_project()
+def test_progress_counts_what_is_done_and_what_can_still_be_done(project: Project) -> None:
     made = make_set(project, 3)
     anna, ben = judge_of(project), judge_of(project)
     said(claimed(project, actor=anna), Preference.LEFT, actor=anna)
@@ -286,8 +272,7 @@ def test_progress_counts_what_is_done_and_what_can_still_be_done() -> None:
     assert progress_of(project, actor=anna, set_id=made.pk) == progress
 
 
-def test_a_closed_set_gives_out_and_takes_nothing_and_opens_again() -> None:
-    project = make_project()
+def test_a_closed_set_gives_out_and_takes_nothing_and_opens_again(project: Project) -> None:
     made = make_set(project, 2)
     anna, admin = judge_of(project), judge_of(project)
     seat = claimed(project, actor=anna)

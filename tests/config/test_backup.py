@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ from reflection_app.config.up.backup import ToolFailed, Unusable, back_up, remov
 from reflection_app.config.up.engines import running_postgres
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.core.audit import AuditEntry
-from tests.factories import make_member, make_project
+from tests import given
+from tests.config.waiting import wait_until
 from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,8 +62,8 @@ def desks(settings: Settings) -> Desks:
 
 def own_database(name: str = "") -> str:
     """The address of the test's database, or of another one beside it."""
-    given = connection.settings_dict
-    return f"postgresql://{given['USER']}@/{name or given['NAME']}?host={given['OPTIONS'].get('host') or given['HOST']}"
+    sent = connection.settings_dict
+    return f"postgresql://{sent['USER']}@/{name or sent['NAME']}?host={sent['OPTIONS'].get('host') or sent['HOST']}"
 
 
 def rows(address: str, table: str) -> list[tuple[object, ...]]:
@@ -107,17 +107,9 @@ def killed(*arguments: str, env: dict[str, str], once: Callable[[], bool]) -> No
     assert process.wait() < 0
 
 
-def wait_until(holds: Callable[[], bool], *, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def filled() -> None:
-    project = make_project("backed-up")
-    make_member(project)
+    project = given.project("backed-up")
+    given.member(project)
     AuditEntry.objects.create(project=project, actor_label="x", action="y", target="z", target_id=project.pk)
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from django.conf import settings
 
 from reflection_app.config.up.desk import answers
 from reflection_app.config.up.preconditions import free_port
+from tests.config.waiting import wait_until
 from tests.pace import PATIENCE_S
 
 UP = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "up")
@@ -38,11 +38,7 @@ class Running:
         return answers(f"127.0.0.1:{self.port}")
 
     def wait_until(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while not holds():
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.05)
+        wait_until(holds, process=self.process, log=self.log)
 
 
 def environment(data: Path, *, port: int) -> dict[str, str]:

@@ -25,6 +25,7 @@ from reflection_app.config.up.desk import answers
 from reflection_app.config.up.preconditions import free_port
 from reflection_app.config.up.processes import ASGI, WEB_SERVER
 from tests.config.talkative import LONG_MESSAGE
+from tests.config.waiting import wait_until
 from tests.pace import PATIENCE_S
 
 ANSWERS_WITHIN_S = PATIENCE_S
@@ -58,9 +59,7 @@ def running(application: str, *, log: Path) -> Iterator[Server]:
         argv = (sys.executable, "-m", WEB_SERVER, "-p", str(port), application)
         process = subprocess.Popen(argv, stdout=output, stderr=output, env=dict(os.environ), cwd=settings.BASE_DIR)
     try:
-        while not answers(f"127.0.0.1:{port}"):
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.1)
+        wait_until(lambda: answers(f"127.0.0.1:{port}"), process=process, log=log)
         yield Server(port, log)
     finally:
         process.kill()

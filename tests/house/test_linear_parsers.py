@@ -19,7 +19,7 @@ from reflection_app.loops.hidden_characters import hidden_in, revealed
 from reflection_app.loops.json_paths import parse_path
 from reflection_app.loops.marks import find_quote
 from reflection_app.loops.protocol.classification import said_in_words
-from reflection_app.loops.referee.suspect_tests import examples_in
+from reflection_app.loops.referee import examples_in
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.loops.tool_tries import CallAnswer
@@ -58,45 +58,11 @@ PARSERS: dict[str, Parser] = {
     "answer with places": lambda text: (placed_answer(text, is_code=False), placed_text(text)),
 }
 PUMPS = (
-    *(
-        " ",
-        "\t",
-        "\n",
-        "a",
-        "0",
-        ".",
-        "-",
-        "_",
-        "'",
-        '"',
-        "\\",
-        "(",
-        "{",
-        "[",
-        "<",
-        "`",
-        "*",
-        "#",
-        ":",
-        "=",
-        "|",
-        ">",
-        "\u200b",
-    ),
+    *" \t\na0.-_'\"\\({[<`*#:=|>\u200b",
     *("a.", "a-", "a ", "a\n", "a@", "0 ", "```\n", "`a` ", "[a](", '{"a":', "<a ", "<b>", "</", "<think>", "</think>"),
-    *(
-        "## Plan\n",
-        "<h2>Plan\t",
-        "Plan:\n",
-        "authorization: ",
-        "a://",
-        "Error: a\n",
-        "f(1) == ",
-        "@ana ",
-        "never use a, ",
-        "中文，",
-    ),
-    *("> ", "- a\n", "|a|b|\n|-|-|\n", "~~~\n", "&#", "step 1 ", "\\u0061", "NFKCﷺ", "// ", "/*"),
+    *("## Plan\n", "<h2>Plan\t", "Plan:\n", "authorization: ", "a://", "Error: a\n", "f(1) == ", "@ana "),
+    *("// ", "never use a, ", "中文，", "> ", "- a\n", "|a|b|\n|-|-|\n", "~~~\n", "&#", "step 1 "),
+    *("\\u0061", "NFKCﷺ", "/*"),
 )
 LENGTHS = (6_000, 12_000)
 MOST_GROWTH = 2.5

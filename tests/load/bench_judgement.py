@@ -104,7 +104,7 @@ def ways() -> dict[str, Callable[[Row], object]]:
     from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
     from reflection_app.loops.protocol.similarity import is_same
     from reflection_app.loops.verdicts import Issue
-    from reflection_app.metrics.judged.tool_errors import call_of
+    from reflection_app.metrics.judged.kinds import call_of
     from reflection_app.repairs.failures_by_meaning import judged_remedy
     from reflection_app.repairs.issue_vectors import vectors_of
     from reflection_app.repairs.unknown import read_by_meaning

@@ -64,15 +64,15 @@ def compare_runs(rounds: int, *, peers: Path, url: str) -> None:
     from django.db import connection
 
     from reflection_app.adapters.llm.provider import READ_WITHIN_S
-    from tests.factories import make_project, submit
+    from tests import given
     from tests.load.bench_step import TASK, take
 
-    project = make_project()
-    first = [take(submit(project, **TASK).pk) for _ in range(5)][-1]
+    project = given.project()
+    first = [take(given.submitted_run(project, **TASK).pk) for _ in range(5)][-1]
     server = connection.get_connection_params()
     with psycopg.connect(host=server["host"], user=server["user"], dbname="postgres", autocommit=True) as postgres:
         postgres.execute("CREATE DATABASE peers")
-    given = {
+    sent = {
         "model": MODEL,
         "url": url,
         "timeout_s": READ_WITHIN_S,
@@ -81,11 +81,11 @@ def compare_runs(rounds: int, *, peers: Path, url: str) -> None:
     }
     ours: list[Mapping[str, float]] = []
     theirs: list[Mapping[str, float]] = []
-    with langgraph(peers, given) as another_round:
+    with langgraph(peers, sent) as another_round:
         for _ in range(5):
             another_round()
         for _ in range(rounds):
-            ours.append(vars(take(submit(project, **TASK).pk)))
+            ours.append(vars(take(given.submitted_run(project, **TASK).pk)))
             theirs.append(another_round())
     print(f"{rounds} runs of {first.calls} calls each, in turns; medians")
     added, added_cpu = report_runs("the desk", ours)
@@ -96,7 +96,7 @@ def compare_runs(rounds: int, *, peers: Path, url: str) -> None:
 
 
 @contextmanager
-def langgraph(peers: Path, given: dict[str, Any]) -> Iterator[Callable[[], dict[str, float]]]:
+def langgraph(peers: Path, sent: dict[str, Any]) -> Iterator[Callable[[], dict[str, float]]]:
     script = Path(__file__).parent / "peers" / "langgraph_run.py"
     command = (str(peers / "python"), str(script))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
@@ -110,7 +110,7 @@ def langgraph(peers: Path, given: dict[str, Any]) -> Iterator[Callable[[], dict[
             taken: dict[str, float] = json.loads(answered.readline())
             return taken
 
-        asked.write(json.dumps(given) + "\n")
+        asked.write(json.dumps(sent) + "\n")
         yield another_round
 
 

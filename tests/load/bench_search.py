@@ -63,18 +63,18 @@ def fill(runs: int) -> "Project":
     from django.db import connection
 
     from reflection_app.sessions.models import Transcript
-    from tests.factories import make_member, make_project
+    from tests import given
     from tests.load.copies import copy_row, indexes_built_afterwards
     from tests.load.notebook_rows import fill_projects
     from tests.load.review_rows import fill_reviews
     from tests.repairs.tickets import external_run, ticket_of
     from tests.repairs.tool_failures import report
 
-    project = make_project("searched", id=fill_projects(ENTRIES, beside=ENTRIES // 4))
+    project = given.project("searched", id=fill_projects(ENTRIES, beside=ENTRIES // 4))
     ticket = ticket_of(external_run(project=project))
     failure = report(project)
     session = Transcript.objects.create(project=project, agent="porter", objective="Book a flight")
-    fill_reviews({make_project(): runs // 10, project: runs * 2 // 3}, assignee_id=make_member(project).pk)
+    fill_reviews({given.project(): runs // 10, project: runs * 2 // 3}, assignee_id=given.member(project).pk)
     tables = [f"reflection_app_{name}" for name in ("toolfailure", "transcript", "ticket", "searchrow")]
     with indexes_built_afterwards(*tables):
         copy_row(failure, FAILURE, for_each="made")
@@ -90,7 +90,6 @@ def measure(project: "Project", rounds: int) -> None:
 
     from reflection_app.runs.models import Run
     from reflection_app.search.results import search
-    from tests.factories import make_member
 
     chance = random.Random(5)
     runs = list(Run.objects.filter(project=project).order_by("?").values_list("pk", "task__objective")[:rounds])
@@ -111,7 +110,9 @@ def measure(project: "Project", rounds: int) -> None:
     }
     report("the search", lambda text: search(project, text, may=lambda _: True), typed, rounds)
     client = Client()
-    client.force_login(make_member(project))
+    from tests import given
+
+    client.force_login(given.member(project))
     headers = {"HX-Request": "true", "HX-Target": "search-options"}
     page = f"/p/{project.slug}/search/"
     report("its answer to the dialog", lambda text: client.get(page, {"q": text}, headers=headers), typed, rounds)

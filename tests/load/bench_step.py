@@ -50,12 +50,13 @@ def main() -> None:
 
 
 def measure(rounds: int) -> None:
-    from tests.factories import make_project, submit
 
-    project = make_project()
+    from tests import given
+
+    project = given.project()
     for _ in range(5):
-        take(submit(project, **TASK).pk)
-    taken = [take(submit(project, **TASK).pk) for _ in range(rounds)]
+        take(given.submitted_run(project, **TASK).pk)
+    taken = [take(given.submitted_run(project, **TASK).pk) for _ in range(rounds)]
     scripted = [scripted_step_ms(project) for _ in range(rounds)]
     over = [(one.run_ms - one.bare_ms) / one.steps for one in taken]
     over_call = [(one.run_ms - one.bare_ms) / one.calls for one in taken]
@@ -132,11 +133,12 @@ def scripted_step_ms(project: Any) -> float:
     from reflection_app.runs.advance import advance
     from reflection_app.runs.models import Step
     from tests.runs.critiques import critique
-    from tests.runs.scripts import scripted_run
 
     answers = {f"attempt-{number}/answer": f"draft {number}" for number in range(1, 4)}
     answers |= {f"attempt-{number}/critique": critique(30 + 5 * number) for number in range(1, 4)}
-    run = scripted_run(answers, project=project, **TASK)
+    from tests import given
+
+    run = given.scripted_run(answers, project=project, **TASK)
     began = time.perf_counter()
     advance(run.pk)
     return (time.perf_counter() - began) * 1000 / Step.objects.filter(run=run).count()

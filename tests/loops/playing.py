@@ -10,12 +10,14 @@ from typing import Any
 from reflection_app.loops.after.findings import SessionRead
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
+    Decision,
     Draw,
     Drawn,
     Generate,
     Generation,
     KeepAttempt,
     RequestAudit,
+    ReviewDecision,
     RunTests,
     Wait,
 )
@@ -42,7 +44,7 @@ from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tickets import Ticket
-from reflection_app.loops.verdicts import Ended
+from reflection_app.loops.verdicts import Ended, Verdict
 
 TESTS = CodeTests(entry_point="f", cases=(CallCase(args=(1,), expected=2), CallCase(args=(2,), expected=3)))
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -59,6 +61,10 @@ class Played:
     @property
     def keys(self) -> list[str]:
         return [effect.key for effect in self.effects]
+
+    def of[Kind](self, kind: type[Kind]) -> list[Kind]:
+        """The effects of one kind, in the order of the run."""
+        return [effect for effect in self.effects if isinstance(effect, kind)]
 
 
 def play(spec: TaskSpec, answer: Answer) -> Played:
@@ -95,6 +101,13 @@ def said(text: str, *, tokens: int = 10, cost_usd: str = "0", duration_s: float 
         duration_s=duration_s,
     )
     return Performed(value=Generation(text=text, model="m"), spent=spent)
+
+
+def decided(verdict: Verdict, *, score: float = 60, reason: str = "Name the season.", **more: Any) -> ReviewDecision:
+    """A reviewer's own verdict."""
+    return ReviewDecision(
+        decision=Decision.OVERRULE, verdict=verdict, score=score, reason=reason, reviewer="ann", **more
+    )
 
 
 def report(*passed: bool) -> TestReport:

@@ -16,12 +16,8 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Issue, Outcome, Verdict
-from tests.loops.playing import play, said, sequence, text_spec
+from tests.loops.playing import decided, play, said, sequence, text_spec
 from tests.runs.critiques import critique
-
-
-def decided(verdict: Verdict, *, score: float = 70, issues: tuple[Issue, ...] = (), reason: str = "") -> ReviewDecision:
-    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score, issues=issues, reason=reason)
 
 
 def test_an_approved_attempt_ends_the_loop_as_succeeded() -> None:
@@ -36,9 +32,7 @@ def test_the_next_prompt_is_rebuilt_from_the_task_and_never_nests() -> None:
     answers = [said("one"), said(sent_back), said("two"), said(critique(60)), said("three"), said(critique(70))]
     played = play(text_spec(), sequence(answers))
 
-    prompts = [
-        effect.messages[-1].content for effect in played.effects if isinstance(effect, Generate) and effect.attempt
-    ]
+    prompts = [effect.messages[-1].content for effect in played.of(Generate) if effect.attempt]
     assert prompts[0] == "write a haiku"
     assert all(text.count("write a haiku") == 1 for text in prompts)
     assert "no season word" in prompts[2]
@@ -56,7 +50,7 @@ def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
     }
     sent_back = critique(50, issues=[issue], feedback=feedback)
     played = play(text_spec(), sequence([said("one"), said(sent_back), said("two"), said(critique(90, approved=True))]))
-    [first, again] = [one.messages[-1].content for one in played.effects if isinstance(one, Generate) and one.attempt]
+    [first, again] = [one.messages[-1].content for one in played.of(Generate) if one.attempt]
     assert again.casefold().count("season word") == 1
     assert again.casefold().count("name a season") == 1
     for other in ("Line 2 is too long", "Line 3 is too long", "Shorten line 2"):
@@ -82,7 +76,7 @@ def test_a_weakness_with_other_signs_or_less_text_is_listed(issue: str, weakness
         feedback={"weaknesses": [weakness], "suggestions": [weakness]},
     )
     played = play(text_spec(), sequence([said("one"), said(sent_back), said("two"), said(critique(90, approved=True))]))
-    [_, again] = [one.messages[-1].content for one in played.effects if isinstance(one, Generate) and one.attempt]
+    [_, again] = [one.messages[-1].content for one in played.of(Generate) if one.attempt]
     assert f"- {weakness}\n- To do: {weakness}" in again
 
 
@@ -106,7 +100,7 @@ def test_a_rejection_waits_for_a_person_who_may_uphold_it() -> None:
     upheld = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.REJECT, score=10)
     played = play(text_spec(), sequence([said("one"), said(critique(10)), upheld]))
 
-    asked = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    asked = played.of(AskReviewer)
     assert [effect.reason for effect in asked] == [ReviewReason.REJECTED]
     assert played.ended.outcome is Outcome.REJECTED
     assert played.ended.best_attempt == 1
@@ -123,7 +117,7 @@ def test_a_person_who_sends_an_attempt_back_is_heard_by_the_next_one() -> None:
     answers = [said("one"), said(critique(10)), back, said("two"), said(critique(80, approved=True))]
     played = play(text_spec(), sequence(answers))
 
-    second = next(effect for effect in played.effects if isinstance(effect, Generate) and effect.attempt == 2)
+    second = next(effect for effect in played.of(Generate) if effect.attempt == 2)
     told = second.messages[-1].content
     assert "five syllables too many (cut the last line)" in told
     assert "Keep the frog." in told
@@ -135,9 +129,7 @@ def test_a_pass_without_confidence_in_itself_waits_for_a_person() -> None:
     approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
     played = play(text_spec(), sequence([said("one"), said(unsure), approved]))
 
-    assert [effect.reason for effect in played.effects if isinstance(effect, AskReviewer)] == [
-        ReviewReason.LOW_CONFIDENCE
-    ]
+    assert [effect.reason for effect in played.of(AskReviewer)] == [ReviewReason.LOW_CONFIDENCE]
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
@@ -150,7 +142,7 @@ def test_a_verdict_that_stands_is_audited_when_the_draw_says_so() -> None:
         return effect.judgement if isinstance(effect, RecordVerdict) else None
 
     played = play(text_spec(policy=ReviewPolicy(audit_share=0.1)), answer)
-    assert [effect.key for effect in played.effects if isinstance(effect, RequestAudit)] == ["attempt-1/audit"]
+    assert [effect.key for effect in played.of(RequestAudit)] == ["attempt-1/audit"]
 
 
 def test_a_malformed_critique_is_asked_for_again_with_what_was_wrong() -> None:
@@ -170,7 +162,7 @@ def test_a_critic_that_never_answers_usably_leaves_the_attempt_unverified_and_in
     assert played.ended.outcome is Outcome.UNVERIFIED
     assert "no usable answer in 3 tries" in played.ended.error
     assert "maybe" in played.ended.error
-    assert not [effect for effect in played.effects if isinstance(effect, RecordVerdict)]
+    assert not played.of(RecordVerdict)
     assert played.ended.best_attempt == 1
 
 
@@ -202,9 +194,9 @@ def test_minimum_requirements_are_checked_by_code_before_the_critic_is_asked() -
     answers += [said('{"papers": [1, 2, 3, 4, 5]}'), said(critique(80, approved=True))]
     played = play(spec, sequence(answers))
 
-    short, full = (effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
+    short, full = (effect.judgement for effect in played.of(RecordVerdict))
     assert (short.verdict, short.score) == (Verdict.REVISE, 90)
     assert (full.verdict, full.score) == (Verdict.PASS, 80)
-    critiques = [effect for effect in played.effects if isinstance(effect, Generate) and effect.role == "critic"]
+    critiques = [effect for effect in played.of(Generate) if effect.role == "critic"]
     assert "NOT met: at least 5 items in papers (found: 3)" in critiques[0].messages[-1].content
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)

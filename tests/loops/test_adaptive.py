@@ -45,7 +45,7 @@ def answering(classes: list[Any]) -> Any:
 
 
 def route_of(played: Played) -> Route:
-    return next(effect.route for effect in played.effects if isinstance(effect, ChooseLoop))
+    return next(effect.route for effect in played.of(ChooseLoop))
 
 
 @pytest.mark.parametrize(

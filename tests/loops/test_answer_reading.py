@@ -147,7 +147,7 @@ def test_an_object_among_prose_without_the_nonce_is_asked_for_again_once(reply: 
     played = play(TaskSpec(objective="o", mode=Mode.ACTOR_CRITIC, limits=limits, review_policy=NO_AUDIT), answer)
     assert [effect.key for effect in asked] == ["attempt-1/critique", "attempt-1/critique/again-1"]
     assert '"nonce": "' in asked[1].messages[-1].content
-    [judgement] = [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    [judgement] = [effect.judgement for effect in played.of(RecordVerdict)]
     assert judgement.score == 99
 
 
@@ -183,7 +183,7 @@ def test_what_is_said_again_among_prose_without_the_nonce_is_read_and_is_sure_of
     limits = Limits(max_iterations=1, token_budget=100_000)
     policy = NO_AUDIT.model_copy(update={"rules": ()})
     played = play(TaskSpec(objective="o", mode=Mode.ACTOR_CRITIC, limits=limits, review_policy=policy), answer)
-    [judgement] = [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    [judgement] = [effect.judgement for effect in played.of(RecordVerdict)]
     assert (judgement.score, judgement.confidence) == (99, 0)
 
 

@@ -122,7 +122,7 @@ def test_the_best_earlier_attempt_is_kept_where_the_next_is_refused() -> None:
 @MODES
 def test_an_answer_that_is_cut_off_goes_on_and_is_judged_whole(mode: Mode, fields: dict[str, Any]) -> None:
     played = play(spec(mode, **fields), acting(cut("One, "), cut("two, "), "three."))
-    (kept,) = [effect for effect in played.effects if isinstance(effect, KeepAttempt)]
+    (kept,) = played.of(KeepAttempt)
     assert (kept.attempt, kept.content, kept.cut_off) == (1, "One, two, three.", False)
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
     asked = played.effects[2]
@@ -134,7 +134,7 @@ def test_an_answer_that_is_cut_off_goes_on_and_is_judged_whole(mode: Mode, field
 @MODES
 def test_one_that_never_ends_is_kept_as_cut_off_and_never_judged(mode: Mode, fields: dict[str, Any]) -> None:
     played = play(spec(mode, **fields), acting(cut("more and ")))
-    kept = [effect for effect in played.effects if isinstance(effect, KeepAttempt)]
+    kept = played.of(KeepAttempt)
     assert [(one.attempt, one.cut_off) for one in kept] == [(1, True), (2, True)]
     assert kept[0].content == "more and " * (MOST_CONTINUATIONS + 1)
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
@@ -164,7 +164,7 @@ def test_no_room_to_ask_again_says_what_was_sent_instead() -> None:
 
 def test_a_model_that_thinks_until_its_room_is_gone_is_given_more() -> None:
     played = play(spec(), acting(cut(""), cut(" "), "Said."))
-    rooms = [effect.room for effect in played.effects if isinstance(effect, Generate) and effect.role == "actor"]
+    rooms = [effect.room for effect in played.of(Generate) if effect.role == "actor"]
     assert rooms == [1, 2, 4]
     assert played.ended.outcome is Outcome.SUCCEEDED
 
@@ -195,6 +195,6 @@ def test_tests_that_broke_off_lose_their_last_line() -> None:
 
     actor = acting("```python\ndef f(x):\n    return x + 1\n```")
     played = play(TaskSpec(objective="add one", mode=Mode.EXTERNAL_LOOP, review_policy=NO_AUDIT), answer)
-    (run, *_) = [effect for effect in played.effects if isinstance(effect, RunTests)]
+    (run, *_) = played.of(RunTests)
     assert "f(2) == 3" in (run.tests.script or "")
     assert "f(11)" not in (run.tests.script or "")

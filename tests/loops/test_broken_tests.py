@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import AskReviewer, Decision, Generate, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempt_effects import AskReviewer, Generate, ReviewReason, RunTests
 from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.code_tests import CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.loops.playing import Played, play, said, sequence
+from tests.loops.playing import decided, play, said, sequence
 
 SPEC = TaskSpec(objective="Write add(a, b).", mode=Mode.EXTERNAL_LOOP, tests=CodeTests(script="assert add(1, 2) == 3"))
 CODE = "def add(a, b): return a + b"
@@ -24,14 +24,6 @@ def results(*reasons: FailureReason | None) -> TestReport:
     )
 
 
-def decided(verdict: Verdict, *, reason: str = "") -> ReviewDecision:
-    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=80, reason=reason, reviewer="ann")
-
-
-def asked(played: Played) -> list[AskReviewer]:
-    return [effect for effect in played.effects if isinstance(effect, AskReviewer)]
-
-
 BROKEN, WRONG = FailureReason.BROKEN_TEST, FailureReason.WRONG_ANSWER
 
 
@@ -41,7 +33,7 @@ BROKEN, WRONG = FailureReason.BROKEN_TEST, FailureReason.WRONG_ANSWER
 )
 def test_a_person_decides_and_no_further_attempt_is_made(reasons: Any, verdict: Verdict, outcome: Outcome) -> None:
     played = play(SPEC, sequence([said(CODE), results(*reasons), decided(verdict)]))
-    [review] = asked(played)
+    [review] = played.of(AskReviewer)
     assert played.ended.outcome is outcome
     assert played.ended.best_attempt == 1
     assert played.keys == ["attempt-1/answer", "attempt-1/tests", "attempt-1/verdict", "attempt-1/review"]
@@ -52,7 +44,7 @@ def test_a_person_decides_and_no_further_attempt_is_made(reasons: Any, verdict: 
 
 def test_what_all_rests_on_broken_tests_is_no_verdict() -> None:
     played = play(SPEC, sequence([said(CODE), results(BROKEN), decided(Verdict.PASS)]))
-    judgement = asked(played)[0].judgement
+    judgement = played.of(AskReviewer)[0].judgement
     assert judgement.is_void
     assert first_attempt_succeeded([judgement], outcome=Outcome.UNVERIFIED, kept=1, made=1) is None
 
@@ -60,18 +52,18 @@ def test_what_all_rests_on_broken_tests_is_no_verdict() -> None:
 def test_a_person_who_sends_it_back_gets_another_attempt_and_is_asked_again() -> None:
     answers = [said(CODE), results(BROKEN), decided(Verdict.REVISE, reason="Add them."), said(CODE), results(BROKEN)]
     played = play(SPEC, sequence([*answers, decided(Verdict.PASS)]))
-    second = [effect for effect in played.effects if isinstance(effect, Generate)][1]
+    second = played.of(Generate)[1]
     assert "Add them." in second.messages[-1].content
-    assert (played.ended.outcome, len(asked(played))) == (Outcome.SUCCEEDED, 2)
+    assert (played.ended.outcome, len(played.of(AskReviewer))) == (Outcome.SUCCEEDED, 2)
 
 
 def test_tests_that_count_decide_where_they_fail_and_broken_ones_are_not_told_to_the_model() -> None:
     first = results(WRONG, BROKEN, None)
     played = play(SPEC, sequence([said("x"), first, said(CODE), results(None, BROKEN, None), decided(Verdict.PASS)]))
-    second = [effect for effect in played.effects if isinstance(effect, Generate)][1]
+    second = played.of(Generate)[1]
     assert "1 of 2 tests failed" in second.messages[-1].content
     assert "t1" not in second.messages[-1].content
-    [review] = asked(played)
+    [review] = played.of(AskReviewer)
     assert (review.judgement.attempt, review.judgement.verdict, review.judgement.score) == (2, Verdict.PASS, 100)
     assert played.ended.outcome is Outcome.SUCCEEDED
 
@@ -89,7 +81,7 @@ def test_reports_that_were_recorded_before_go_on_as_they_did() -> None:
     recorded = {"results": [{"name": "script", "passed": False, "error": "x", "reason": "not_run"}]}
     report = TestReport.model_validate(recorded)
     played = play(SPEC, sequence([said("a"), report, said("b"), report, said("c"), report]))
-    assert (played.ended.outcome, asked(played)) == (Outcome.EXHAUSTED, [])
+    assert (played.ended.outcome, played.of(AskReviewer)) == (Outcome.EXHAUSTED, [])
     verdict = played.effects[2].judgement  # type: ignore[union-attr]
     assert (verdict.referee, verdict.verdict, verdict.score) == (Referee.TESTS, Verdict.REVISE, 0)
 
@@ -113,5 +105,5 @@ def test_a_name_that_nobody_defines_is_for_the_code_to_define_where_the_task_say
 ) -> None:
     spec = SPEC.model_copy(update={"objective": objective, "tests": CodeTests(script=script)})
     played = play(spec, sequence([said(code), results(None)]))
-    [run_tests] = [effect for effect in played.effects if isinstance(effect, RunTests)]
+    [run_tests] = played.of(RunTests)
     assert run_tests.wanted == wanted

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.attempt_effects import Generate, RecordVerdict
-from reflection_app.loops.code_answers import NoData, value_in
+from reflection_app.loops.code_answers import NoData, code_of, value_in
 from reflection_app.loops.data_loop import MOST_VIOLATIONS
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import IssueCategory, Judgement, Outcome, Referee, Verdict
@@ -28,7 +28,7 @@ def spec(schema: dict[str, Any] | None = None, *, chain_of_thought: bool = False
 
 def judgements(spec: TaskSpec, *answers: str) -> list[Judgement]:
     played = play(spec, sequence([said(answer) for answer in answers]))
-    return [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    return [effect.judgement for effect in played.of(RecordVerdict)]
 
 
 def test_data_that_fits_ends_the_loop_as_succeeded() -> None:
@@ -40,7 +40,7 @@ def test_data_that_fits_ends_the_loop_as_succeeded() -> None:
 def test_every_violation_is_in_the_next_prompt_with_its_path() -> None:
     played = play(spec(), sequence([said('{"items": [2, "3", 5, null]}'), said('{"items": []}')]))
 
-    first, second = (effect for effect in played.effects if isinstance(effect, Generate))
+    first, second = (effect for effect in played.of(Generate))
     assert '"required": ["items"]' in first.messages[1].content
     assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
     told = second.messages[-1].content
@@ -123,3 +123,34 @@ def test_what_is_not_one_json_value_is_refused_with_the_reason(answer: str, why:
 def test_what_is_nested_too_deeply_is_refused_and_no_part_of_it_taken_instead(answer: str) -> None:
     with pytest.raises(NoData, match="nested too deeply"):
         value_in(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("```python\nx = 1\n```", "x = 1"),
+        ("```\nx = 1\n```", "x = 1"),
+        ("~~~py\nx = 1\n~~~", "x = 1"),
+        ("x = 1", "x = 1"),
+        ("Text\n```python\nx = 1", "x = 1"),
+        ("```bash\nls\n```\n```python\nlong_name = 1\n```", "long_name = 1"),
+    ],
+)
+def test_code_is_found_however_it_is_wrapped(answer: str, code: str) -> None:
+    assert code_of(answer) == code
+
+
+def test_the_last_block_that_defines_the_entry_point_wins() -> None:
+    blocks = ["def f(): return 1", "def f(): return 2", "print(f(), 1, 2, 3)"]
+    answer = "\nThen:\n".join(f"```python\n{block}\n```" for block in blocks)
+    assert code_of(answer, entry_point="f") == "def f(): return 2"
+
+
+def test_a_block_that_does_not_parse_can_still_be_the_one() -> None:
+    answer = "```python\nimport os\n```\n```python\ndef f(:\n    pass\n```"
+    assert code_of(answer, entry_point="f").startswith("def f(:")
+
+
+def test_a_fence_inside_a_string_does_not_end_the_block() -> None:
+    answer = "````python\nx = '''\n```\n'''\n````"
+    assert code_of(answer) == "x = '''\n```\n'''"

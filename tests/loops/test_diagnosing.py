@@ -75,11 +75,11 @@ def with_diagnoser(word: str, answers: list[Any], *, known: KnownFix | None = No
 
 
 def outcomes_of(played: Played) -> list[Any]:
-    return [effect.outcome for effect in played.effects if isinstance(effect, RecordFixOutcome)]
+    return [effect.outcome for effect in played.of(RecordFixOutcome)]
 
 
 def waits_of(played: Played) -> list[float]:
-    return [effect.delay_s for effect in played.effects if isinstance(effect, Wait)]
+    return [effect.delay_s for effect in played.of(Wait)]
 
 
 def diagnosed(failed_call: FailedCall = FAILED, **told: Any) -> Diagnosis:
@@ -260,9 +260,7 @@ def test_two_equal_calls_that_failed_are_followed_by_another_one_with_the_diagno
     answers = [busy(), busy(), said(call_text(city="Roma")), worked()]
     played = play(tool_spec({"city": "Rome"}), in_turn(answers))
     assert [call.arguments["city"] for call in calls_of(played)] == ["Rome", "Rome", "Roma"]
-    assert [
-        effect.failure.failed.is_repeated for effect in played.effects if isinstance(effect, RecordToolFailure)
-    ] == [
+    assert [effect.failure.failed.is_repeated for effect in played.of(RecordToolFailure)] == [
         False,
         True,
     ]
@@ -339,7 +337,7 @@ LOOK = plan_text(("look", "weather", []))
 
 
 def state_of(played: Played) -> PlanStepState:
-    [outcome] = [effect.outcome for effect in played.effects if isinstance(effect, RecordPlanStep)]
+    [outcome] = [effect.outcome for effect in played.of(RecordPlanStep)]
     return outcome.state
 
 
@@ -374,14 +372,14 @@ def test_an_outside_agent_is_waited_for_by_nobody_but_a_permission_is_asked_for(
     same = HandedIn(content=call_text(city="Rome"))
     later = play(spec, in_turn([same, busy(), same, worked()]))
     assert (later.ended.outcome, waits_of(later)) == (Outcome.SUCCEEDED, [])
-    told = [effect for effect in later.effects if isinstance(effect, AwaitAttempt)][1].messages[-1].content
+    told = later.of(AwaitAttempt)[1].messages[-1].content
     assert "Wait before: 5 seconds" in told
     assert outcomes_of(later)[0].delay_s is None
 
     granted = PersonsAnswer(choice=Choice.TRY_AGAIN)
     allowed = play(spec, in_turn([same, REFUSED, granted, same, worked()]))
     assert allowed.ended.outcome is Outcome.SUCCEEDED
-    assert len([effect for effect in allowed.effects if isinstance(effect, AskPerson)]) == 1
+    assert len(allowed.of(AskPerson)) == 1
 
 
 def test_what_an_outside_agent_repeats_a_third_time_is_not_called() -> None:
@@ -398,7 +396,7 @@ def test_a_reported_failure_is_diagnosed_and_nothing_is_called() -> None:
     found = play(reported(), with_diagnoser(json.dumps(SAID), []))
     assert (found.ended.outcome, found.ended.best_attempt) == (Outcome.SUCCEEDED, None)
     assert found.keys == ["reported/known-fix", "reported/diagnose", "reported/diagnosis"]
-    assert not [effect for effect in found.effects if isinstance(effect, CallTool)]
+    assert not found.of(CallTool)
 
     nothing = play(reported(), with_diagnoser("no idea", []))
     assert nothing.ended.outcome is Outcome.UNVERIFIED

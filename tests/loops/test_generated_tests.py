@@ -19,7 +19,7 @@ from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.generated_tests import failures_prompt
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
-from tests.loops.playing import Played, noted, play, said
+from tests.loops.playing import Played, decided, noted, play, said
 from tests.runs.critiques import critique
 
 FIVE = "\n".join(f"assert f({number}) == {number + 1}" for number in range(1, 6))
@@ -91,12 +91,8 @@ def played(
     return play(spec(**task), answer)
 
 
-def asked(run: Played) -> list[AskReviewer]:
-    return [effect for effect in run.effects if isinstance(effect, AskReviewer)]
-
-
 def verdicts(run: Played) -> list[tuple[int, Verdict]]:
-    return [(e.judgement.attempt, e.judgement.verdict) for e in run.effects if isinstance(e, RecordVerdict)]
+    return [(e.judgement.attempt, e.judgement.verdict) for e in run.of(RecordVerdict)]
 
 
 def test_code_that_passes_all_tests_succeeds_at_once() -> None:
@@ -119,7 +115,7 @@ def test_a_failing_test_that_contradicts_the_tasks_own_example_speaks_against_no
     )
     wrong = FIVE.replace("f(5) == 6", "f(5) == 7")
     run = played([shown], tests=wrong, objective="def f(n: int) -> int: the next number; f(5) == 6")
-    script = next(effect.tests.script for effect in run.effects if isinstance(effect, RunTests))
+    script = next(effect.tests.script for effect in run.of(RunTests))
     assert "f(5) == 6" in (script or "")
     assert "f(5) == 7" not in (script or "")
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
@@ -127,7 +123,7 @@ def test_a_failing_test_that_contradicts_the_tasks_own_example_speaks_against_no
 
 def test_every_judgement_says_that_the_tests_were_written_by_a_model() -> None:
     run = played([ALL_FAIL, RIGHT])
-    referees = {e.judgement.referee for e in run.effects if isinstance(e, RecordVerdict)}
+    referees = {e.judgement.referee for e in run.of(RecordVerdict)}
     assert referees == {Referee.GENERATED_TESTS}
 
 
@@ -140,9 +136,9 @@ def test_the_same_answers_again_do_not_clear_the_first_attempt_of_its_tests() ->
 def test_a_rewrite_with_most_tests_behind_it_is_not_picked_unless_by_a_person() -> None:
     run = played([ALL_FAIL, RIGHT])
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
-    other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
+    other = decided(Verdict.PASS, score=100, picked=2)
     run = played([ALL_FAIL, RIGHT], [other], unsettled_waits=True)
-    assert (run.ended.outcome, run.ended.best_attempt, len(asked(run))) == (Outcome.SUCCEEDED, 2, 1)
+    assert (run.ended.outcome, run.ended.best_attempt, len(run.of(AskReviewer))) == (Outcome.SUCCEEDED, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -172,23 +168,23 @@ def test_an_unsettled_pick_waits_for_a_person_who_is_told_why() -> None:
     keep = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=100)
     run = played([ALL_FAIL, OTHERWISE_WRONG], [keep], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
-    assert asked(run)[0].why
+    assert run.of(AskReviewer)[0].why
 
 
 def test_a_person_may_pick_another_attempt() -> None:
-    other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
+    other = decided(Verdict.PASS, score=100, picked=2)
     run = played([ALL_FAIL, OTHERWISE_WRONG], [other], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
 
 def test_a_person_may_say_that_none_is_right() -> None:
-    none = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REJECT, score=0)
+    none = decided(Verdict.REJECT, score=0)
     run = played([ALL_FAIL, OTHERWISE_WRONG], [none], unsettled_waits=True)
     assert run.ended.outcome is Outcome.REJECTED
 
 
 def test_what_a_person_sent_back_is_no_candidate_any_more() -> None:
-    back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="Zero is missing.")
+    back = decided(Verdict.REVISE, score=40, reason="Zero is missing.")
     run = played([ALL_FAIL, OTHERWISE_WRONG, RIGHT], [back], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 3)
     third = next(e for e in run.effects if e.key == "attempt-3/answer")

@@ -1,20 +1,12 @@
-import json
 from decimal import Decimal
-from typing import Any
-
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import (
-    AskPerson,
     AskReviewer,
-    CallTool,
     Decision,
-    Generate,
     KeepAttempt,
     ReviewDecision,
 )
-from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Spent
+from reflection_app.loops.effect import Spent
 from reflection_app.loops.effects import RecordPlan, RecordPlanStep
 from reflection_app.loops.plans import PlanFault, PlanStepState
 from reflection_app.loops.questions import Choice, PersonsAnswer
@@ -27,7 +19,6 @@ from tests.loops.tool_playing import (
     calls_of,
     failed,
     in_turn,
-    noted,
     plan_text,
     planning_spec,
     verdicts_of,
@@ -40,9 +31,7 @@ ROME = call_text(city="Rome")
 
 
 def states_of(played: Played) -> dict[str, PlanStepState]:
-    return {
-        effect.outcome.step: effect.outcome.state for effect in played.effects if isinstance(effect, RecordPlanStep)
-    }
+    return {effect.outcome.step: effect.outcome.state for effect in played.of(RecordPlanStep)}
 
 
 def test_a_plan_is_carried_out_in_order_and_answered_from_its_results() -> None:
@@ -119,7 +108,7 @@ def test_an_invalid_plan_is_revised_with_its_issues_in_view_and_every_version_is
     answers = [said(circle), said(TWO_STEPS), said(ROME), worked(), said("jacket"), said("Take it.")]
     played = play(planning_spec(), in_turn(answers))
 
-    versions = [effect.plan for effect in played.effects if isinstance(effect, RecordPlan)]
+    versions = [effect.plan for effect in played.of(RecordPlan)]
     assert [issue.fault for issue in versions[0].issues] == [
         PlanFault.UNKNOWN_REQUIRES,
         PlanFault.UNKNOWN_TOOL,
@@ -138,7 +127,7 @@ def test_a_plan_still_invalid_after_two_revisions_ends_as_failed_with_the_issues
     assert played.ended.outcome is Outcome.FAILED
     assert "a needs a" in played.ended.error
     assert played.ended.best_attempt is None
-    assert len([effect for effect in played.effects if isinstance(effect, RecordPlan)]) == 3
+    assert len(played.of(RecordPlan)) == 3
 
 
 def test_a_failing_tool_is_called_with_corrected_arguments_at_most_twice() -> None:
@@ -202,7 +191,7 @@ def test_a_run_out_of_tokens_keeps_what_its_steps_came_to() -> None:
     later = play(planning_spec(token_budget=130), in_turn([*answers, said("jacket", tokens=60)]))
     assert later.ended.outcome is Outcome.OVER_BUDGET
     assert later.ended.best_attempt == 1
-    [kept] = [effect for effect in later.effects if isinstance(effect, KeepAttempt)]
+    [kept] = later.of(KeepAttempt)
     assert "21 degrees" in kept.content
     [judgement] = verdicts_of(later)
     assert judgement.verdict is Verdict.REVISE
@@ -223,7 +212,7 @@ def test_an_answer_whose_price_is_not_known_is_the_attempt_that_is_kept() -> Non
     answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket"), unpriced]
     played = play(planning_spec(cost_budget_usd=Decimal(1)), in_turn(answers))
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, 1)
-    assert not [effect for effect in played.effects if isinstance(effect, KeepAttempt)]
+    assert not played.of(KeepAttempt)
 
 
 def test_a_model_that_gives_no_arguments_fails_its_step_and_not_the_run() -> None:
@@ -240,65 +229,3 @@ def test_a_tool_cannot_close_the_frame_that_its_result_stands_in() -> None:
     asked = asked_for(play(planning_spec(), in_turn(answers)), "attempt-1/answer")
     opened = asked[: asked.index(hostile)].rsplit("<result-", 1)[1].rstrip(">\n")
     assert f"</result-{opened}>" in asked[asked.index(hostile) + len(hostile) :]
-
-
-ids = st.sampled_from(["a", "b", "c"])
-plans = st.lists(
-    st.fixed_dictionaries(
-        {
-            "id": ids,
-            "description": st.just("do it"),
-            "tool": st.sampled_from([None, None, "weather", "add", "nothing"]),
-            "requires": st.lists(ids, max_size=1),
-        }
-    ),
-    max_size=3,
-).map(lambda steps: json.dumps({"steps": steps}))
-good_plans = st.sampled_from(
-    [TWO_STEPS, plan_text(("a", "weather", []), ("b", "add", ["a"]), ("c", None, ["b"])), plan_text(("x", None, []))]
-)
-critiques = st.builds(critique, st.floats(0, 100), approved=st.booleans())
-words = st.one_of(st.text(max_size=20), plans, good_plans, st.just(ROME), critiques)
-by_role = {
-    "planner": st.one_of(good_plans, plans, words),
-    "actor": st.one_of(st.just(ROME), words),
-    "critic": st.one_of(critiques, words),
-    "diagnoser": st.one_of(st.just('{"error_type": "wrong_tool", "root_cause": "x", "fallback_tool": "add"}'), words),
-}
-
-
-@given(st.data(), st.integers(1, 4), st.booleans())
-def test_whatever_models_and_tools_say_planning_ends_within_its_limits(
-    data: st.DataObject, iterations: int, has_critic: bool
-) -> None:
-    def answer(effect: Any) -> Any:
-        match effect:
-            case Generate(role=role):
-                if data.draw(st.integers(0, 30)) == 0:
-                    return data.draw(st.sampled_from([EffectFailed("no"), EffectTimedOut("late")]))
-                return said(data.draw(by_role[role]), tokens=data.draw(st.integers(0, 900)), duration_s=0.2)
-            case CallTool():
-                return data.draw(st.sampled_from([worked(), worked(""), failed(), failed(ToolFailure.MISCONFIGURED)]))
-            case AskPerson():
-                return PersonsAnswer(choice=data.draw(st.sampled_from(effect.question.choices)))
-            case AskReviewer():
-                verdict = data.draw(st.sampled_from(Verdict))
-                return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=50)
-        return noted(effect)
-
-    played = play(planning_spec(has_critic=has_critic, max_iterations=iterations), answer)
-
-    assert len(played.keys) == len(set(played.keys))
-    made = [
-        effect.attempt for effect in played.effects if isinstance(effect, Generate | KeepAttempt) and effect.attempt
-    ]
-    plans_made = [effect for effect in played.effects if isinstance(effect, RecordPlan)]
-    assert len(set(made)) <= iterations
-    assert len(plans_made) <= 3 * iterations
-    assert played.ended.best_attempt is None or played.ended.best_attempt in made
-    assert played.ended.outcome in {Outcome.FAILED, Outcome.UNVERIFIED} or not played.ended.error
-    done = set[str]()
-    for effect in played.effects:
-        if isinstance(effect, RecordPlanStep) and effect.outcome.state is PlanStepState.DONE:
-            assert effect.outcome.step not in done
-            done.add(effect.outcome.step)

@@ -16,13 +16,12 @@ from reflection_app.loops.protocol.stages import Classified, Explored, RepairSta
 from reflection_app.loops.task_spec import Redo, ReviewPolicy, ReviewRule
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
-from tests.loops.playing import play, said
+from tests.loops.playing import decided, play, said
 from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     Desk,
     asked_in,
-    decided,
     missing,
     outputs,
     papers,
@@ -75,7 +74,7 @@ def test_the_report_is_kept_before_the_repair_and_again_under_its_name_with_how_
 
 def test_each_step_tells_what_it_was_given() -> None:
     played = play(protocol_spec(file_names=("notes.txt",)), Desk(critic=[missing(), passing()]))
-    records = [effect.record for effect in played.effects if isinstance(effect, RecordStage)]
+    records = [effect.record for effect in played.of(RecordStage)]
     assert all(record.input and record.ticket_id == "rewind_20260101_120000_1" for record in records)
     assert records[0].input["trigger"] == "critic_evaluation"
     [explored] = outputs(played, Explored)
@@ -125,7 +124,7 @@ def test_a_critic_without_a_usable_answer_leaves_the_attempt_unverified() -> Non
     assert played.ended.outcome is Outcome.UNVERIFIED
     assert "no usable answer" in played.ended.error
     assert played.ended.best_attempt == 1
-    assert not [effect for effect in played.effects if isinstance(effect, RecordVerdict)]
+    assert not played.of(RecordVerdict)
 
 
 def test_a_critic_without_a_usable_answer_does_not_stop_what_misses_its_requirements() -> None:
@@ -200,7 +199,7 @@ def test_a_class_that_a_person_edited_in_a_fork_is_the_one_that_is_handled() -> 
     played = play(protocol_spec(), edited)
     assert repairs_of(played) == []
     assert reports_of(played)[0].type is ErrorClass.NORMAL_ITERATION
-    assert not [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    assert not played.of(AskReviewer)
 
 
 def test_a_ticket_that_a_person_edited_in_a_fork_is_the_one_that_is_classified_and_reported() -> None:
@@ -214,7 +213,7 @@ def test_a_ticket_that_a_person_edited_in_a_fork_is_the_one_that_is_classified_a
         return ticket.model_copy(update={"issues": (said_instead,), "quality_score": 45})
 
     played = play(protocol_spec(), edited)
-    [similar] = [effect for effect in played.effects if isinstance(effect, FindSimilarIssues)]
+    [similar] = played.of(FindSimilarIssues)
     assert similar.issues == reports_of(played)[0].issues == (said_instead,)
     facts = outputs(played, Classified)[0].facts
     assert (facts.score, "two papers are missing" in facts.why_completed) == (45, False)
@@ -237,15 +236,15 @@ def test_a_step_that_was_edited_into_another_step_fails_the_run_by_name() -> Non
 def test_a_low_confidence_still_waits_by_the_policy() -> None:
     spec = protocol_spec(review_policy=ReviewPolicy(audit_share=0, rules=(ReviewRule(confidence_below=0.95),)))
     played = play(spec, Desk(critic=passing(), reviewer=decided(Verdict.PASS)))
-    [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    [asked] = played.of(AskReviewer)
     assert (asked.reason, asked.why) == (ReviewReason.LOW_CONFIDENCE, ())
 
 
 def test_calls_stay_few_one_answer_two_reflections_one_step_and_two_critiques() -> None:
     played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
-    roles = [effect.role for effect in played.effects if isinstance(effect, Generate)]
+    roles = [effect.role for effect in played.of(Generate)]
     assert roles == ["actor", "critic", "reflector", "reflector", "actor", "actor", "critic"]
-    assert not [effect for effect in played.effects if isinstance(effect, RecordPick)]
+    assert not played.of(RecordPick)
 
 
 def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None:
@@ -258,9 +257,7 @@ def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None
         [RepairStatus.PENDING],
         [RepairStatus.WRITTEN],
     ]
-    assert [judged.judgement.referee for judged in played.effects if isinstance(judged, RecordVerdict)] == [
-        Referee.CRITIC
-    ]
+    assert [judged.judgement.referee for judged in played.of(RecordVerdict)] == [Referee.CRITIC]
 
 
 @pytest.mark.parametrize("content", ["draft", "I do not know which ones."])
@@ -269,5 +266,5 @@ def test_no_person_is_asked_where_a_limit_leaves_no_call_that_could_use_the_answ
     desk = Desk(actor=content, critic=[missing(), passing()], plan=said(plan, tokens=2_000_000))
     run = play(protocol_spec(), desk)
     assert run.ended.outcome is Outcome.OVER_BUDGET
-    assert not [effect for effect in run.effects if isinstance(effect, AskPerson)]
+    assert not run.of(AskPerson)
     assert {action.status for action in reports_of(run)[-1].repair_actions} == {RepairStatus.PENDING}

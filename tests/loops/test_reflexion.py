@@ -7,11 +7,9 @@ from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
-    Decision,
     Generate,
     HandedIn,
     RecordVerdict,
-    ReviewDecision,
     ReviewReason,
 )
 from reflection_app.loops.attempts import CUT, tokens_of, within
@@ -19,7 +17,7 @@ from reflection_app.loops.reflexion import SelfEvaluation, judge_itself
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.values import assistant, system, user
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
-from tests.loops.playing import NO_AUDIT, Played, noted, play, said, sequence
+from tests.loops.playing import NO_AUDIT, decided, noted, play, said, sequence
 
 
 def spec(*, policy: ReviewPolicy = NO_AUDIT, execution: Execution = Execution.MANAGED, **limits: Any) -> TaskSpec:
@@ -40,10 +38,6 @@ def reflection(text: str) -> str:
     return json.dumps({"issues": [f"{text} issue"], "root_causes": [f"{text} cause"], "suggestions": [f"{text} fix"]})
 
 
-def calls(played: Played) -> list[Generate]:
-    return [effect for effect in played.effects if isinstance(effect, Generate)]
-
-
 def test_a_satisfied_model_ends_the_loop_as_succeeded() -> None:
     played = play(spec(), sequence([said("15"), said(evaluation(True))]))
 
@@ -56,7 +50,7 @@ def test_a_satisfied_model_ends_the_loop_as_succeeded() -> None:
 
 def test_each_call_has_the_role_and_the_temperature_of_its_part() -> None:
     answers = [said("14"), said(evaluation(False)), said(reflection("r")), said("15"), said(evaluation(True))]
-    made = calls(play(spec(), sequence(answers)))
+    made = play(spec(), sequence(answers)).of(Generate)
     assert [(call.key, call.role, call.temperature) for call in made] == [
         ("attempt-1/answer", "actor", 0.7),
         ("attempt-1/self-evaluation", "self", 0.3),
@@ -74,7 +68,7 @@ def test_attempts_and_reflections_grow_the_one_context() -> None:
     policy = ReviewPolicy(audit_share=0, rules=())
     played = play(spec(policy=policy), sequence(answers))
 
-    third = calls(played)[-2].messages
+    third = played.of(Generate)[-2].messages
     assert [message.role for message in third] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert third[1].content == "How many primes are below 50?"
     assert (third[2].content, third[4].content) == ("answer 1", "answer 2")
@@ -88,7 +82,7 @@ def test_attempts_and_reflections_grow_the_one_context() -> None:
 def test_the_reflector_is_told_what_was_found_and_the_work_in_a_frame() -> None:
     answers = [said("14"), said(evaluation(False, issues=["47 is missing"])), said(reflection("r"))]
     played = play(spec(max_iterations=2), sequence([*answers, said("15"), said(evaluation(True))]))
-    asked = calls(played)[2].messages[-1].content
+    asked = played.of(Generate)[2].messages[-1].content
     assert "- 47 is missing" in asked
     assert "<work-" in asked
 
@@ -103,9 +97,8 @@ def test_an_attempt_that_does_not_improve_stops_the_loop_before_a_reflection_is_
 
 
 def test_an_unsure_self_evaluation_waits_for_a_person_whose_words_go_into_the_context() -> None:
-    back = ReviewDecision(
-        decision=Decision.OVERRULE,
-        verdict=Verdict.REVISE,
+    back = decided(
+        Verdict.REVISE,
         score=20,
         issues=(Issue(description="1 is no prime", suggested_fix="begin with 2"),),
         reason="Count again.",
@@ -113,16 +106,16 @@ def test_an_unsure_self_evaluation_waits_for_a_person_whose_words_go_into_the_co
     answers = [said("16"), said(evaluation(True, confidence=0.5)), back, said(reflection("r"))]
     played = play(spec(), sequence([*answers, said("15"), said(evaluation(True))]))
 
-    asked = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    asked = played.of(AskReviewer)
     assert [effect.reason for effect in asked] == [ReviewReason.LOW_CONFIDENCE]
-    told = calls(played)[3].messages[-1].content
+    told = played.of(Generate)[3].messages[-1].content
     for text in ("A person sent it back", "1 is no prime (begin with 2)", "Count again.", "r fix"):
         assert text in told
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
 
 def test_a_person_may_reject_what_the_model_likes() -> None:
-    rejected = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REJECT, score=0)
+    rejected = decided(Verdict.REJECT, score=0)
     played = play(spec(), sequence([said("16"), said(evaluation(True, confidence=0.1)), rejected]))
     assert played.ended.outcome is Outcome.REJECTED
 
@@ -136,7 +129,7 @@ def test_an_outside_agent_makes_the_attempts_and_is_told_the_reflections() -> No
         return next(answers) if isinstance(effect, Generate) else noted(effect)
 
     played = play(spec(execution=Execution.EXTERNAL), answer)
-    waits = [effect for effect in played.effects if isinstance(effect, AwaitAttempt)]
+    waits = played.of(AwaitAttempt)
     assert [wait.attempt for wait in waits] == [1, 2]
     assert "r cause" in waits[1].messages[-1].content
     assert played.ended.outcome is Outcome.SUCCEEDED
@@ -149,7 +142,7 @@ def test_no_call_is_made_after_the_budget_is_spent_and_it_is_named(spent_at: int
     played = play(spec(token_budget=200), sequence(answers))
 
     assert played.ended.outcome is Outcome.OVER_BUDGET
-    assert len(calls(played)) == spent_at + 1
+    assert len(played.of(Generate)) == spent_at + 1
     assert played.ended.best_attempt == 1
 
 

@@ -7,21 +7,34 @@ import pytest
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
-    Decision,
     EditedAnswer,
     Generate,
     HandedIn,
     KeepAttempt,
+    RecordVerdict,
     RequestAudit,
-    ReviewDecision,
     ReviewReason,
 )
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.required_review import END_REVIEW
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewDemand, ReviewPolicy, ReviewRule, TaskSpec
-from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import NO_AUDIT, Answer, Played, code_spec, noted, play, report, said, sequence, text_spec
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
+from tests.loops.playing import (
+    NO_AUDIT,
+    Answer,
+    Played,
+    code_spec,
+    decided,
+    noted,
+    play,
+    report,
+    said,
+    sequence,
+    text_spec,
+)
+from tests.loops.test_reflexion import evaluation
+from tests.loops.test_reflexion import spec as reasoning_spec
 from tests.loops.tool_playing import call_text, in_turn, plan_text, planning_spec, tool_spec, worked
 from tests.runs.critiques import critique
 
@@ -31,16 +44,6 @@ GOOD = critique(90, approved=True)
 
 def required(spec: TaskSpec, **changes: Any) -> TaskSpec:
     return spec.model_copy(update={"review": ReviewDemand.REQUIRED, **changes})
-
-
-def decided(verdict: Verdict, *, score: float = 40, reason: str = "Name the season.", **more: Any) -> ReviewDecision:
-    return ReviewDecision(
-        decision=Decision.OVERRULE, verdict=verdict, score=score, reason=reason, reviewer="ann", **more
-    )
-
-
-def reviews_in(played: Played) -> list[AskReviewer]:
-    return [effect for effect in played.effects if isinstance(effect, AskReviewer)]
 
 
 def prompts(played: Played) -> list[str]:
@@ -53,16 +56,16 @@ def prompts(played: Played) -> list[str]:
 )
 def test_what_the_critic_passes_waits_and_the_reviewer_ends_the_run(verdict: Verdict, outcome: Outcome) -> None:
     played = play(required(text_spec()), sequence([said("a haiku"), said(GOOD), decided(verdict)]))
-    [review] = reviews_in(played)
+    [review] = played.of(AskReviewer)
     assert (review.key, review.reason) == ("attempt-1/review", ReviewReason.REQUIRED)
     assert played.ended.outcome is outcome
-    assert not [effect for effect in played.effects if isinstance(effect, RequestAudit)]
+    assert not played.of(RequestAudit)
 
 
 def test_what_the_reviewer_sends_back_is_followed_by_an_attempt_that_waits_again() -> None:
     answers = [said("one"), said(GOOD), decided(Verdict.REVISE), said("two"), said(GOOD), decided(Verdict.PASS)]
     played = play(required(text_spec()), sequence(answers))
-    assert [review.key for review in reviews_in(played)] == ["attempt-1/review", "attempt-2/review"]
+    assert [review.key for review in played.of(AskReviewer)] == ["attempt-1/review", "attempt-2/review"]
     assert "Name the season." in prompts(played)[2]
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
@@ -70,7 +73,7 @@ def test_what_the_reviewer_sends_back_is_followed_by_an_attempt_that_waits_again
 def test_only_the_last_attempt_that_a_critic_sends_back_waits() -> None:
     answers = [said("one"), said(critique(40)), said("two"), said(critique(45)), decided(Verdict.PASS)]
     played = play(required(text_spec(max_iterations=2)), sequence(answers))
-    [review] = reviews_in(played)
+    [review] = played.of(AskReviewer)
     assert (review.key, review.judgement.attempt, review.judgement.verdict) == (END_REVIEW, 2, Verdict.REVISE)
     assert played.ended.outcome is Outcome.SUCCEEDED
 
@@ -81,21 +84,21 @@ def test_only_the_last_attempt_that_a_critic_sends_back_waits() -> None:
 )
 def test_a_run_out_of_attempts_ends_by_one_decision(verdict: Verdict, outcome: Outcome) -> None:
     played = play(required(text_spec(max_iterations=1)), sequence([said("one"), said(critique(45)), decided(verdict)]))
-    assert len(reviews_in(played)) == 1
+    assert len(played.of(AskReviewer)) == 1
     assert played.ended.outcome is outcome
 
 
 def test_the_last_attempt_is_reviewed_once() -> None:
     answers = [said("one"), said(GOOD), decided(Verdict.REVISE)]
     played = play(required(text_spec(max_iterations=1)), sequence(answers))
-    assert len(reviews_in(played)) == 1
+    assert len(played.of(AskReviewer)) == 1
     assert played.ended.outcome is Outcome.EXHAUSTED
 
 
 def test_after_a_decision_on_an_earlier_attempt_the_end_still_waits() -> None:
     answers = [said("one"), said(GOOD), decided(Verdict.REVISE, score=80), said("two"), said(critique(45))]
     played = play(required(text_spec(max_iterations=2)), sequence([*answers, decided(Verdict.PASS)]))
-    assert [(review.key, review.judgement.attempt) for review in reviews_in(played)] == [
+    assert [(review.key, review.judgement.attempt) for review in played.of(AskReviewer)] == [
         ("attempt-1/review", 1),
         (END_REVIEW, 2),
     ]
@@ -105,7 +108,7 @@ def test_after_a_decision_on_an_earlier_attempt_the_end_still_waits() -> None:
 def test_the_policy_decides_how_many_judge_where_one_of_its_rules_fits() -> None:
     policy = ReviewPolicy(rules=(ReviewRule(reviewers=3),), audit_share=0)
     played = play(required(text_spec(policy=policy)), sequence([said("a"), said(GOOD), decided(Verdict.PASS)]))
-    [review] = reviews_in(played)
+    [review] = played.of(AskReviewer)
     assert (review.reason, review.rule, review.reviewers) == (ReviewReason.POLICY, 1, 3)
 
 
@@ -117,14 +120,14 @@ def test_an_audit_draws_nothing_that_a_reviewer_decides_anyway() -> None:
 
 def test_without_the_demand_nothing_waits() -> None:
     played = play(text_spec(), sequence([said("a haiku"), said(GOOD)]))
-    assert reviews_in(played) == []
+    assert played.of(AskReviewer) == []
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
 def test_an_edited_answer_ends_a_run_without_attempts_left() -> None:
     edit = decided(Verdict.REVISE, edited=EditedAnswer(content="mine", score=95))
     played = play(required(text_spec(max_iterations=1)), sequence([said("one"), said(critique(45)), edit]))
-    [kept] = [effect for effect in played.effects if isinstance(effect, KeepAttempt)]
+    [kept] = played.of(KeepAttempt)
     assert (kept.content, kept.edited_from) == ("mine", 1)
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
@@ -137,7 +140,7 @@ def test_where_the_critic_fails_the_reviewer_judges_what_nothing_has_judged() ->
         return decided(Verdict.PASS) if isinstance(effect, AskReviewer) else answers(effect)
 
     played = play(required(text_spec()), answer)
-    [review] = reviews_in(played)
+    [review] = played.of(AskReviewer)
     assert review.judgement.is_void
     assert review.reason is ReviewReason.UNSETTLED_PICK
     assert review.why == ("Nothing has judged attempt 1.",)
@@ -147,14 +150,14 @@ def test_where_the_critic_fails_the_reviewer_judges_what_nothing_has_judged() ->
 def test_an_error_after_an_attempt_is_shown_to_the_reviewer() -> None:
     answers = [said("one"), said(critique(45)), EffectFailed("the model is gone"), decided(Verdict.REVISE)]
     played = play(required(text_spec()), sequence(answers))
-    [review] = reviews_in(played)
+    [review] = played.of(AskReviewer)
     assert review.why == ("the model is gone",)
     assert (played.ended.outcome, played.ended.error) == (Outcome.FAILED, "the model is gone")
 
 
 def test_a_run_without_an_attempt_asks_nobody() -> None:
     played = play(required(text_spec()), sequence([EffectFailed("the model is gone")]))
-    assert reviews_in(played) == []
+    assert played.of(AskReviewer) == []
     assert played.ended.outcome is Outcome.FAILED
 
 
@@ -164,7 +167,7 @@ def test_a_run_without_an_attempt_asks_nobody() -> None:
 def test_code_that_passes_its_tests_waits_for_a_reviewer() -> None:
     answers = [said(CODE), report(True), decided(Verdict.REVISE, reason="No comment says why.")]
     played = play(required(code_spec()), sequence([*answers, said(CODE), report(True), decided(Verdict.PASS)]))
-    assert [review.reason for review in reviews_in(played)] == [ReviewReason.REQUIRED] * 2
+    assert [review.reason for review in played.of(AskReviewer)] == [ReviewReason.REQUIRED] * 2
     assert "No comment says why." in prompts(played)[1]
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
@@ -191,7 +194,7 @@ def test_the_self_judging_loop_waits_too() -> None:
     spec = required(text_spec(), mode=Mode.REFLEXION)
     happy = said('{"is_satisfactory": true, "issues": [], "confidence": 0.9}')
     played = play(spec, sequence([said("one"), happy, decided(Verdict.PASS)]))
-    assert [review.reason for review in reviews_in(played)] == [ReviewReason.REQUIRED]
+    assert [review.reason for review in played.of(AskReviewer)] == [ReviewReason.REQUIRED]
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
@@ -209,7 +212,7 @@ def test_code_under_tests_that_a_model_wrote_waits(passed: tuple[bool, bool], re
     written = said("```python\nassert f(1) == 2\nassert f(2) == 3\n```")
     answers = [written, said(CODE), report(*passed), decided(Verdict.REVISE)]
     played = play(required(spec, limits=Limits(max_iterations=1)), sequence(answers))
-    assert [review.reason for review in reviews_in(played)] == [reason]
+    assert [review.reason for review in played.of(AskReviewer)] == [reason]
     assert played.ended.outcome is Outcome.EXHAUSTED
 
 
@@ -232,7 +235,7 @@ def test_an_agents_work_that_nothing_can_judge_is_judged_by_the_reviewer() -> No
         return noted(effect)
 
     played = play(spec, answer)
-    [review] = reviews_in(played)
+    [review] = played.of(AskReviewer)
     assert (review.key, review.reason) == ("attempt-1/review", ReviewReason.UNSETTLED_PICK)
     assert played.ended.outcome is Outcome.SUCCEEDED
 
@@ -242,6 +245,33 @@ def test_a_plan_without_a_critic_waits_instead_of_ending_unverified() -> None:
     answers = [plan, said(call_text(city="Rome")), worked(), said("Pack light.")]
     answers += [decided(Verdict.REVISE), said("Pack a coat."), decided(Verdict.PASS)]
     played = play(required(planning_spec()), in_turn(answers))
-    assert [review.reason for review in reviews_in(played)] == [ReviewReason.REQUIRED] * 2
+    assert [review.reason for review in played.of(AskReviewer)] == [ReviewReason.REQUIRED] * 2
     assert "Name the season." in prompts(played)[-1]
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
+
+
+# A person's own text ends whatever loop asked, as an attempt of its own that has passed.
+
+
+EDITED = decided(Verdict.REVISE, score=80, edited=EditedAnswer(content="Mine.", score=80))
+
+
+@pytest.mark.parametrize(
+    ("spec", "answers"),
+    [
+        (text_spec(max_iterations=1), [said("one"), said(critique(80, approved=True, confidence=0.2))]),
+        (reasoning_spec(max_iterations=1), [said("16"), said(evaluation(True, confidence=0.2))]),
+    ],
+    ids=["actor_critic", "reflexion"],
+)
+def test_the_text_is_the_next_attempt_and_the_run_succeeds_though_no_attempt_is_left(
+    spec: TaskSpec, answers: list[Any]
+) -> None:
+    played = play(spec, sequence([*answers, EDITED]))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
+    assert played.keys[-2:] == ["attempt-2/edited", "attempt-2/verdict"]
+    kept, judged = played.effects[-2:]
+    assert isinstance(kept, KeepAttempt)
+    assert (kept.content, kept.edited_from, kept.edited_by) == ("Mine.", 1, "ann")
+    assert isinstance(judged, RecordVerdict)
+    assert (judged.judgement.referee, judged.judgement.verdict) == (Referee.PERSON, Verdict.PASS)

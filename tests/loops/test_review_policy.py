@@ -30,7 +30,7 @@ from reflection_app.loops.task_spec import (
     TaskSpec,
 )
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
-from tests.loops.playing import Played, play, said, sequence, text_spec
+from tests.loops.playing import Played, decided, play, said, sequence, text_spec
 from tests.loops.rule_playing import decided_by
 from tests.runs.critiques import critique
 
@@ -140,25 +140,25 @@ def with_draws(policy: ReviewPolicy, *, value: float) -> Played:
 
 def test_the_audit_still_draws_from_what_a_rule_let_stand() -> None:
     played = with_draws(ReviewPolicy(rules=(LET_STAND, WAIT), audit_share=0.2, audit_reviewers=2), value=0.1)
-    assert not [effect for effect in played.effects if isinstance(effect, AskReviewer)]
-    [audit] = [effect for effect in played.effects if isinstance(effect, RequestAudit)]
+    assert not played.of(AskReviewer)
+    [audit] = played.of(RequestAudit)
     assert (audit.key, audit.reviewers) == ("attempt-1/audit", 2)
     assert "attempt-1/audit-draw" in played.keys
     assert played.ended.outcome is Outcome.SUCCEEDED
 
     missed = with_draws(ReviewPolicy(rules=(LET_STAND,), audit_share=0.2), value=0.2)
-    assert not [effect for effect in missed.effects if isinstance(effect, RequestAudit)]
+    assert not missed.of(RequestAudit)
 
 
 def test_a_pass_that_waits_by_policy_is_overruled_and_sent_back() -> None:
     policy = ReviewPolicy(audit_share=0, rules=(ReviewRule(verdicts=(Verdict.PASS,)),))
-    sent_back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="No sources.")
+    sent_back = decided(Verdict.REVISE, score=40, reason="No sources.")
     approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
     passes = said(critique(90, approved=True))
     played = play(text_spec(policy=policy), sequence([said("one"), passes, sent_back, said("two"), passes, approved]))
-    asked = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    asked = played.of(AskReviewer)
     assert [(effect.reason, effect.rule, effect.reviewers) for effect in asked] == [(ReviewReason.POLICY, 1, 1)] * 2
-    [ticket] = [effect.draft for effect in played.effects if isinstance(effect, IssueTicket)]
+    [ticket] = [effect.draft for effect in played.of(IssueTicket)]
     assert (ticket.trigger, ticket.repair_plan) == ("persons_review", ("No sources.",))
     assert played.ended.outcome is Outcome.SUCCEEDED
 
@@ -169,7 +169,7 @@ def test_a_rule_can_ask_by_what_the_run_has_cost_so_far() -> None:
     cheap, dear = critique(40), critique(90, approved=True)
     answers = [said("one", cost_usd="0.1"), said(cheap), said("two", cost_usd="0.2"), said(dear), approved]
     played = play(text_spec(policy=policy), sequence(answers))
-    [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    [asked] = played.of(AskReviewer)
     assert asked.key == "attempt-2/review"
 
 

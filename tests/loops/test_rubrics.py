@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reflection_app.loops.actor_critic import answer_for, judge, question, schema_for
-from reflection_app.loops.attempt_effects import Decision, Generate, RecordVerdict, ReviewDecision
+from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.rubrics import (
     Category,
     Criterion,
@@ -28,7 +28,7 @@ from reflection_app.loops.rubrics import (
 )
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec, Thresholds
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import NO_AUDIT, play, said, sequence
+from tests.loops.playing import NO_AUDIT, decided, play, said, sequence
 
 RUBRIC = Rubric(
     number=1,
@@ -190,9 +190,9 @@ def test_a_run_goes_by_its_rubric_and_tells_the_actor_where_it_fell_short() -> N
     ]
     played = play(spec(), sequence(answers))
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
-    verdicts = [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    verdicts = [effect.judgement for effect in played.of(RecordVerdict)]
     assert [(one.verdict, one.score) for one in verdicts] == [(Verdict.REVISE, 30), (Verdict.PASS, 100)]
-    again = [effect for effect in played.effects if isinstance(effect, Generate) and effect.role == "actor"][1]
+    again = [effect for effect in played.of(Generate) if effect.role == "actor"][1]
     assert "Tone (fail): why tone" in again.messages[-1].content
 
 
@@ -204,15 +204,13 @@ def test_a_critic_that_leaves_a_criterion_out_is_asked_again() -> None:
     ]
     played = play(spec(), sequence(answers))
     assert played.ended.outcome is Outcome.SUCCEEDED
-    asked = [effect for effect in played.effects if isinstance(effect, Generate) and effect.role == "critic"]
+    asked = [effect for effect in played.of(Generate) if effect.role == "critic"]
     assert "ready: missing; one of no, after an edit, yes" in asked[1].messages[-1].content
 
 
 def test_a_persons_ratings_go_into_the_judgement_and_its_feedback() -> None:
     ratings = rated(RUBRIC, rating(2))
-    decision = ReviewDecision(
-        decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=55, reason="Check it.", ratings=ratings
-    )
+    decision = decided(Verdict.REVISE, score=55, reason="Check it.", ratings=ratings)
     judged = decision.judgement_of(1)
     assert judged.ratings == ratings
     assert judged.feedback.weaknesses == shortcomings(ratings) == ("Correct (2)",)

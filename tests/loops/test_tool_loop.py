@@ -1,12 +1,6 @@
-import json
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from reflection_app.loops.attempt_effects import AskPerson, AwaitAttempt, CallTool, Generate, HandedIn
-from reflection_app.loops.effect import EffectFailed, EffectTimedOut
+from reflection_app.loops.attempt_effects import AskPerson, AwaitAttempt, HandedIn
 from reflection_app.loops.questions import Choice, PersonsAnswer, QuestionKind
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
@@ -18,11 +12,9 @@ from tests.loops.tool_playing import (
     asked_for,
     call_text,
     calls_of,
-    diagnoses_of,
     failed,
     in_turn,
     kept_by,
-    noted,
     tool_spec,
     verdicts_of,
     worked,
@@ -159,7 +151,7 @@ def test_what_only_a_person_can_grant_is_asked_of_one_and_called_again(
 
     assert played.ended.outcome is Outcome.SUCCEEDED
     assert [call.arguments for call in calls_of(played)] == [{"city": "Rome"}] * 2
-    [asked] = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    [asked] = [effect.question for effect in played.of(AskPerson)]
     assert asked.kind is QuestionKind.PERMISSION
     assert asked.choices == (Choice.TRY_AGAIN, Choice.SKIP, Choice.GIVE_UP)
     told = "\n".join(asked.context)
@@ -221,7 +213,7 @@ def test_an_outside_agent_hands_in_the_calls_and_its_verdict_tells_the_result() 
     assert played.ended.outcome is Outcome.SUCCEEDED
     assert [judged.verdict for judged in verdicts_of(played)] == [Verdict.REVISE, Verdict.PASS]
     assert verdicts_of(played)[1].feedback.strengths == ("The tool answered: 21 degrees",)
-    waits = [effect for effect in played.effects if isinstance(effect, AwaitAttempt)]
+    waits = played.of(AwaitAttempt)
     assert "That is no call of a tool" in waits[1].messages[-1].content
 
 
@@ -230,57 +222,3 @@ def test_an_outside_agent_that_repeats_a_failed_call_is_told_and_nothing_is_call
     played = play(tool_spec(None, execution=Execution.EXTERNAL), in_turn([same, failed(), same, same]))
     assert played.ended.outcome is Outcome.EXHAUSTED
     assert len(calls_of(played)) == 1
-
-
-results = st.one_of(
-    st.builds(worked, st.text(max_size=20)),
-    st.builds(
-        failed, st.sampled_from(ToolFailure), st.text(max_size=20), status=st.sampled_from([None, 401, 404, 500])
-    ),
-)
-texts = st.one_of(
-    st.text(max_size=40),
-    st.builds(
-        lambda tool, arguments: json.dumps({"tool": tool, "arguments": arguments}),
-        st.sampled_from(["weather", "add", "", "rm"]),
-        st.dictionaries(st.sampled_from(["city", "days"]), st.none() | st.integers(-1, 3) | st.text(max_size=3)),
-    ),
-)
-model_answers = st.one_of(
-    st.builds(said, texts, tokens=st.integers(0, 3000), duration_s=st.floats(0, 12)),
-    st.builds(EffectFailed, st.text(max_size=10)),
-    st.builds(EffectTimedOut, st.text(max_size=10)),
-)
-
-
-@given(st.data(), st.integers(1, 5), st.booleans(), st.sampled_from(Execution))
-def test_whatever_models_and_tools_say_the_loop_ends_within_its_limits(
-    data: st.DataObject, iterations: int, brings_call: bool, execution: Execution
-) -> None:
-    def answer(effect: Any) -> Any:
-        match effect:
-            case Generate():
-                return data.draw(model_answers)
-            case AwaitAttempt():
-                return HandedIn(content=data.draw(texts))
-            case AskPerson():
-                return PersonsAnswer(choice=data.draw(st.sampled_from(effect.question.choices)))
-            case CallTool():
-                return data.draw(results)
-        return noted(effect)
-
-    call = {"city": "Rome"} if brings_call else None
-    spec = tool_spec(call, WEATHER, ADD, execution=execution, limits={"max_iterations": iterations})
-    played = play(spec, answer)
-
-    made = [(call.tool, json.dumps(call.arguments)) for call in calls_of(played)]
-    assert len(made) <= min(iterations, 3)
-    asked = any(isinstance(effect, AskPerson) for effect in played.effects)
-    assert asked or all(made.count(one) <= 2 for one in made)
-    failures = [judged for judged in verdicts_of(played) if not judged.passed]
-    assert len(diagnoses_of(played)) == len(failures)
-    assert len(played.keys) == len(set(played.keys))
-    attempts = {judged.attempt for judged in verdicts_of(played)}
-    assert len(attempts) <= min(iterations, 3)
-    assert (played.ended.outcome is Outcome.SUCCEEDED) == any(judged.passed for judged in verdicts_of(played))
-    assert (played.ended.outcome is Outcome.FAILED) or not played.ended.error

@@ -84,11 +84,7 @@ def yes(quote: str, **more: Any) -> str:
 
 
 def called(run: Played) -> list[str]:
-    return [effect.tool for effect in run.effects if isinstance(effect, CallTool)]
-
-
-def questions_of(run: Played) -> list[AskPerson]:
-    return [effect for effect in run.effects if isinstance(effect, AskPerson)]
+    return [effect.tool for effect in run.of(CallTool)]
 
 
 def supplemented(operation: str, tool: str, *, quote: str, first: tuple[str, str], **arguments: Any) -> dict[str, str]:
@@ -148,13 +144,13 @@ def test_a_supplement_does_not_act_where_the_task_does_not_ask_for_the_deed(scen
     )
     tool = spec.tools[-1].name
     assert tool not in called(run)
-    [question] = questions_of(run)
+    [question] = run.of(AskPerson)
     prepared = question.question.prepared
     assert prepared is not None
     assert (prepared.tool, prepared.effect) == (tool, ToolEffect.EXTERNAL)
-    [effect] = [effect for effect in run.effects if isinstance(effect, RecordPermission)]
+    [effect] = run.of(RecordPermission)
     assert effect.permission.ground is None
-    outcomes = [effect.outcome for effect in run.effects if isinstance(effect, RecordPlanStep)]
+    outcomes = [effect.outcome for effect in run.of(RecordPlanStep)]
     assert (outcomes[-1].state.value, outcomes[-1].error) == ("skipped", f"ada refused the call of {tool}")
 
 
@@ -162,8 +158,8 @@ def test_a_reviewer_who_allows_it_has_just_the_prepared_call_made() -> None:
     spec, answers, _ = SCENES["pay"]
     run = play(spec, answering(answers, {tool.name: worked("a result") for tool in spec.tools}, by=ALLOW))
     assert called(run) == ["read_invoice", "pay_invoice"]
-    [call] = [effect for effect in run.effects if isinstance(effect, CallTool) and effect.tool == "pay_invoice"]
-    [question] = questions_of(run)
+    [call] = [effect for effect in run.of(CallTool) if effect.tool == "pay_invoice"]
+    [question] = run.of(AskPerson)
     assert question.question.prepared is not None
     assert (call.arguments, call.ground) == (question.question.prepared.arguments, Ground.REVIEWER)
 
@@ -172,8 +168,8 @@ def test_a_task_that_asks_for_the_deed_in_its_own_words_needs_no_reviewer() -> N
     spec, answers, _ = SCENES["pay"]
     spec = spec.model_copy(update={"objective": "Check the invoice 77 for mistakes and pay it."})
     run = play(spec, answering(answers, {tool.name: worked("ok") for tool in spec.tools}, says="pay it"))
-    assert (called(run), questions_of(run)) == (["read_invoice", "pay_invoice"], [])
-    [effect] = [effect for effect in run.effects if isinstance(effect, RecordPermission)]
+    assert (called(run), run.of(AskPerson)) == (["read_invoice", "pay_invoice"], [])
+    [effect] = run.of(RecordPermission)
     assert (effect.permission.ground, effect.permission.quote) == (Ground.TASK_WORDS, "pay it")
 
 
@@ -181,8 +177,8 @@ def test_an_allowed_tool_is_called_as_before_and_recorded() -> None:
     spec, answers, _ = SCENES["pay"]
     rules = {**(spec.tool_rules or {}), "pay_invoice": ToolRule(is_allowed=True)}
     run = play(spec.model_copy(update={"tool_rules": rules}), answering(answers, dict.fromkeys(rules, worked("ok"))))
-    assert (called(run), questions_of(run)) == (["read_invoice", "pay_invoice"], [])
-    [effect] = [effect for effect in run.effects if isinstance(effect, RecordPermission)]
+    assert (called(run), run.of(AskPerson)) == (["read_invoice", "pay_invoice"], [])
+    [effect] = run.of(RecordPermission)
     assert effect.permission.ground is Ground.SETTING
 
 
@@ -201,7 +197,7 @@ def test_a_refused_step_of_a_plan_is_not_proposed_to_the_reviewer_again() -> Non
     }
     spec = gated("Check the invoice 77.", PAY, iterations=2)
     run = play(spec, answering(PLAN_TO_PAY | again, {"pay_invoice": worked()}))
-    assert (called(run), len(questions_of(run)), run.ended.outcome) == ([], 1, Outcome.EXHAUSTED)
+    assert (called(run), len(run.of(AskPerson)), run.ended.outcome) == ([], 1, Outcome.EXHAUSTED)
 
 
 def test_the_same_call_that_failed_needs_no_second_word_and_another_one_does() -> None:
@@ -209,8 +205,8 @@ def test_the_same_call_that_failed_needs_no_second_word_and_another_one_does() -
     spec = gated("Check the invoice 77.", PAY)
     broken = failed(ToolFailure.TIMED_OUT, "no answer in time")
     run = play(spec, answering(answers, {"pay_invoice": broken}, by=ALLOW))
-    made = [effect.arguments["invoice"] for effect in run.effects if isinstance(effect, CallTool)]
-    shown = [one.question.prepared.arguments["invoice"] for one in questions_of(run) if one.question.prepared]
+    made = [effect.arguments["invoice"] for effect in run.of(CallTool)]
+    shown = [one.question.prepared.arguments["invoice"] for one in run.of(AskPerson) if one.question.prepared]
     assert shown == list(dict.fromkeys(made)), "one question for each call that differs"
     assert len(made) > len(shown) or made == shown
 
@@ -224,7 +220,7 @@ def test_the_call_that_came_with_the_task_is_the_submitters_word() -> None:
         submitted(ToolCall(tool="pay_invoice", arguments={"invoice": "77"}), PAY),
         answering({}, {"pay_invoice": worked()}),
     )
-    assert (called(run), questions_of(run), run.ended.outcome) == (["pay_invoice"], [], Outcome.SUCCEEDED)
+    assert (called(run), run.of(AskPerson), run.ended.outcome) == (["pay_invoice"], [], Outcome.SUCCEEDED)
 
 
 @pytest.mark.parametrize(("arguments", "asks"), [({"invoice": 77}, 0), ({"invoice": 78}, 1)])
@@ -234,7 +230,7 @@ def test_a_retry_is_the_submitters_call_only_where_nothing_but_a_type_changed(
     spec = submitted(ToolCall(tool="pay_invoice", arguments={"invoice": "77"}), PAY, iterations=2)
     answers = {"attempt-2/arguments": call_of("pay_invoice", **arguments)}
     run = play(spec, answering(answers, {"pay_invoice": failed(error="the invoice was not read")}))
-    assert (len(called(run)), len(questions_of(run))) == (2 - asks, asks)
+    assert (len(called(run)), len(run.of(AskPerson))) == (2 - asks, asks)
 
 
 def test_another_tool_after_a_failure_is_a_models_word() -> None:
@@ -258,7 +254,7 @@ def test_another_tool_after_a_failure_is_a_models_word() -> None:
     spec = gated("Read the invoice 77.", READ_INVOICE, PAY)
     run = play(spec, answering(plan, {"read_invoice": failed(error="gibberish zzz"), "pay_invoice": worked()}))
     assert called(run) == ["read_invoice"]
-    assert [one.question.prepared.tool for one in questions_of(run) if one.question.prepared] == ["pay_invoice"]
+    assert [one.question.prepared.tool for one in run.of(AskPerson) if one.question.prepared] == ["pay_invoice"]
 
 
 def test_a_call_of_an_outside_agent_is_a_models_word() -> None:
@@ -272,7 +268,7 @@ def test_a_call_of_an_outside_agent_is_a_models_word() -> None:
         return answering({}, {"pay_invoice": worked()})(effect)
 
     run = play(spec, answer)
-    assert (called(run), len(questions_of(run)), run.ended.outcome) == ([], 1, Outcome.FAILED)
+    assert (called(run), len(run.of(AskPerson)), run.ended.outcome) == ([], 1, Outcome.FAILED)
     assert run.ended.error == "ada refused the call of pay_invoice"
 
 
@@ -292,7 +288,7 @@ def test_a_tool_that_writes_saves_what_the_run_produced_and_nothing_else(content
     }
     spec = gated("Give me a tip for Rome.", SAVE, rules={"save_file": ToolRule(effect=ToolEffect.WRITE)})
     run = play(spec, answering(answers, {"save_file": worked("saved")}))
-    assert (called(run) == ["save_file"], len(questions_of(run))) == (is_saved, int(not is_saved))
+    assert (called(run) == ["save_file"], len(run.of(AskPerson))) == (is_saved, int(not is_saved))
 
 
 def test_a_result_is_known_again_by_the_name_that_its_tool_gave_it() -> None:
@@ -420,7 +416,7 @@ def test_what_the_task_asks_for_once_is_not_done_twice_unasked() -> None:
     }
     spec = gated("Pay invoice 77.", PAY)
     run = play(spec, answering(twice, {"pay_invoice": worked()}, says="Pay invoice 77"))
-    assert (called(run), len(questions_of(run))) == (["pay_invoice"], 1)
+    assert (called(run), len(run.of(AskPerson))) == (["pay_invoice"], 1)
 
 
 def test_wording_and_defaults_need_not_stand_in_the_task_and_a_recipient_must() -> None:
@@ -441,7 +437,7 @@ def test_an_uncertain_yes_goes_to_the_reviewer(answer: str) -> None:
     key = "attempt-1/supplement/step-1/call/asked-for"
     told = answers | {key: answer, f"{key}/again-1": answer}
     run = play(spec, answering(told, {tool.name: worked("ok") for tool in spec.tools}))
-    assert (called(run), len(questions_of(run))) == (["read_invoice"], 1)
+    assert (called(run), len(run.of(AskPerson))) == (["read_invoice"], 1)
 
 
 # The effect class of a tool, and a call that is the submitter's but for types.

@@ -95,26 +95,22 @@ def in_turn(answers: list[Any]) -> Answer:
 
 
 def calls_of(played: Played) -> list[CallTool]:
-    return [effect for effect in played.effects if isinstance(effect, CallTool)]
+    return played.of(CallTool)
 
 
 def kept_by(played: Played) -> list[Any]:
     """The attempts that were kept, read as JSON."""
-    return [json.loads(effect.content) for effect in played.effects if isinstance(effect, KeepAttempt)]
+    return [json.loads(effect.content) for effect in played.of(KeepAttempt)]
 
 
 def asked_for(played: Played, key: str) -> str:
     """What the model was asked in the step `key`."""
-    return (
-        next(effect for effect in played.effects if isinstance(effect, Generate) and effect.key == key)
-        .messages[-1]
-        .content
-    )
+    return next(effect for effect in played.of(Generate) if effect.key == key).messages[-1].content
 
 
 def verdicts_of(played: Played) -> list[Any]:
-    return [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    return [effect.judgement for effect in played.of(RecordVerdict)]
 
 
 def diagnoses_of(played: Played) -> list[Diagnosis]:
-    return [effect.failure.diagnosis for effect in played.effects if isinstance(effect, RecordToolFailure)]
+    return [effect.failure.diagnosis for effect in played.of(RecordToolFailure)]

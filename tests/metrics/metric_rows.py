@@ -10,8 +10,7 @@ from reflection_app.core.models import Project
 from reflection_app.metrics.models import RunFigure, RunSpend
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState, spec_as_json
-from tests.factories import submit
-from tests.web.stories import unsure_project, waiting_review
+from tests import given
 
 AGENTS = ("checkout-agent", "", "docs-writer")
 MODES = ("external_loop", "actor_critic", "reflexion", "planning")
@@ -23,7 +22,7 @@ FAILURES = ("test:wrong_answer", "issue:correctness", "issue:format", "tool:para
 def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **fields: Any) -> list[RunFigure]:
     """Finished runs of the last days, each with its figures; the last day is today."""
     chance = random.Random(seed)
-    first = submit(project)
+    first = given.submitted_run(project)
     now = datetime.now(UTC).replace(hour=0, minute=0, second=1, microsecond=0)
     made = [_run(project, first, now - timedelta(days=chance.randrange(days))) for _ in range(runs)]
     Run.objects.bulk_create(made)
@@ -39,7 +38,7 @@ def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **field
 def decide(project: Project, *, reviews: int, days: int = 20, seed: int = 7) -> None:
     """Copies of one review, most of them decided by several people in the last days."""
     chance = random.Random(seed)
-    kept = waiting_review(unsure_project("sample"))
+    kept = given.waiting_review(given.unsure_project("sample"))
     kept.run.project_id = kept.run.task.project_id = project.pk
     kept.run.task.save()
     kept.run.save()

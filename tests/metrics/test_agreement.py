@@ -4,10 +4,10 @@ from fractions import Fraction
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reflection_app.metrics.statistics import cohens_kappa, krippendorffs_alpha, percent_agreement
+from reflection_app.metrics.statistics import cohens_kappa, difference, krippendorffs_alpha, percent_agreement, wilson
 
 # Krippendorff 2011, section C: four observers, twelve units, some of them not rated by all.
 FOUR_OBSERVERS = {
@@ -107,6 +107,7 @@ def by_counting(rated: list[dict[str, str]]) -> float | None:
     return float(1 - (observed / len(values)) / Fraction(differing, len(values) * (len(values) - 1)))
 
 
+@settings(max_examples=40)
 @given(st.lists(RATERS, max_size=8))
 def test_alpha_is_what_counting_every_pair_gives(rated: list[dict[str, str]]) -> None:
     expected = by_counting(rated)
@@ -115,6 +116,7 @@ def test_alpha_is_what_counting_every_pair_gives(rated: list[dict[str, str]]) ->
     assert found == pytest.approx(expected, abs=1e-9) if expected is not None else True
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), max_size=12))
 def test_kappa_is_what_counting_every_pair_gives(rated: list[tuple[str, str]]) -> None:
     total = len(rated)
@@ -125,3 +127,56 @@ def test_kappa_is_what_counting_every_pair_gives(rated: list[tuple[str, str]]) -
         return
     observed, expected = Fraction(sum(a == b for a, b in rated), total), Fraction(by_chance, total**2)
     assert found == pytest.approx(float((observed - expected) / (1 - expected)))
+
+
+# Intervals against published ones.
+
+
+# Newcombe 1998, Stat. Med. 17:857, table I, method 3.
+OF_SHARES = [
+    ((81, 263), (0.2553, 0.3662)),
+    ((15, 148), (0.0624, 0.1605)),
+    ((0, 20), (0.0, 0.1611)),
+    ((1, 29), (0.0061, 0.1718)),
+]
+# Newcombe 1998, Stat. Med. 17:873, table II, method 10.
+OF_DIFFERENCES = [
+    ((56, 70), (48, 80), 0.2000, (0.0524, 0.3339)),
+    ((9, 10), (3, 10), 0.6000, (0.1705, 0.8090)),
+    ((5, 56), (0, 29), 0.0893, (-0.0381, 0.1926)),
+    ((0, 10), (0, 20), 0.0000, (-0.1611, 0.2775)),
+    ((10, 10), (0, 10), 1.0000, (0.6075, 1.0000)),
+]
+
+
+@pytest.mark.parametrize(("counted", "bounds"), OF_SHARES)
+def test_wilsons_interval_is_the_published_one(counted: tuple[int, int], bounds: tuple[float, float]) -> None:
+    found = wilson(*counted)
+    assert found is not None
+    assert found.estimate == counted[0] / counted[1]
+    assert (found.low, found.high) == pytest.approx(bounds, abs=5e-5)
+
+
+@pytest.mark.parametrize(("first", "second", "estimate", "bounds"), OF_DIFFERENCES)
+def test_newcombes_interval_is_the_published_one(
+    first: tuple[int, int], second: tuple[int, int], estimate: float, bounds: tuple[float, float]
+) -> None:
+    ours = wilson(*first), wilson(*second)
+    assert ours[0]
+    assert ours[1]
+    found = difference(ours[0], ours[1])
+    assert found.estimate == pytest.approx(estimate, abs=5e-5)
+    assert (found.low, found.high) == pytest.approx(bounds, abs=5e-5)
+    assert found.has_zero is (bounds[0] <= 0 <= bounds[1])
+
+
+def test_nothing_counted_has_no_interval() -> None:
+    assert wilson(0, 0) is None
+
+
+def test_counts_need_not_be_whole() -> None:
+    whole, more, less = wilson(5, 10), wilson(5.25, 10.5), wilson(4.75, 9.5)
+    assert whole
+    assert more
+    assert less
+    assert less.low < whole.low < more.low < 0.5 < more.high < whole.high < less.high

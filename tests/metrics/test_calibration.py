@@ -4,7 +4,7 @@ from math import sqrt
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflection_app.metrics.calibration import VERDICTS, Calibration, Judged, calibration_of
@@ -95,6 +95,7 @@ def test_nothing_is_said_of_nothing_and_no_kappa_where_nothing_varies() -> None:
     assert same.false_pass is None
 
 
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=3, max_size=3))
 def test_kappa_of_equal_weights_is_that_without_weights_and_lies_in_its_interval(table: list[list[int]]) -> None:
     given = judged(table, weight=7.0)
@@ -174,7 +175,7 @@ def test_the_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
         "false_pass": 0.6 * 2 * wrong / (1 - people[PASS]),
         "overconfidence": 0.86 - right,
     }
-    rng, rounds = Random(20), 300
+    rng, rounds = Random(20), 100
     held = dict.fromkeys(truth, 0)
     for _ in range(rounds):
         found = calibration_of(reviewed(rng, verdicts=600))
@@ -182,8 +183,8 @@ def test_the_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
             interval = _named(found, name)
             assert interval is not None
             held[name] += interval.low <= true <= interval.high
-    # 300 rounds of an interval that holds 95 % of the time give 0.92 or less once in a hundred.
-    assert all(many / rounds > 0.92 for many in held.values()), held
+    # 100 rounds of an interval that holds 95 % of the time give 0.89 or less once in a hundred.
+    assert all(many / rounds > 0.89 for many in held.values()), held
     # Without weights the unsure and the rejected, which always wait, are taken for the whole.
     unweighted = [Judged(one.critic, one.people) for one in reviewed(Random(3), verdicts=20_000)]
     agreed = calibration_of(unweighted).agreed

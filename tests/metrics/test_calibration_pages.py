@@ -14,21 +14,15 @@ from reflection_app.metrics.critics import prompts_first_seen
 from reflection_app.metrics.models import JudgedItem, JudgementImport
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
-from tests.factories import make_project
+from tests import given
 from tests.metrics.judged import judged_run
 from tests.metrics.judgements import imported, label, labels_of, lines
-from tests.web.stories import HOSTILE, logged_in
 
 SPLIT = {"ann": "PASS", "bob": "REVISE"}
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    return make_project("calibrated")
-
-
 def page(client: Client, name: str, *args: object, query: str = "") -> str:
-    answer = client.get(reverse(name, args=["calibrated", *args]) + query)
+    answer = client.get(reverse(name, args=["desk", *args]) + query)
     assert answer.status_code == 200
     return unescape(answer.content.decode())
 
@@ -36,27 +30,27 @@ def page(client: Client, name: str, *args: object, query: str = "") -> str:
 def uploaded(client: Client, content: bytes) -> str:
     """The page after an upload of this file."""
     file = SimpleUploadedFile("labels.jsonl", content)
-    answer = client.post(reverse("import_judgements", args=["calibrated"]), {"file": file}, follow=True)
-    assert [address for address, _status in answer.redirect_chain] == [reverse("calibration", args=["calibrated"])]
+    answer = client.post(reverse("import_judgements", args=["desk"]), {"file": file}, follow=True)
+    assert [address for address, _status in answer.redirect_chain] == [reverse("calibration", args=["desk"])]
     return unescape(answer.content.decode())
 
 
 def test_a_file_is_imported_listed_and_deleted(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.CURATOR)
+    given.logged_in(client, project, Role.CURATOR)
     told = uploaded(client, lines([label("a"), *labels_of(SPLIT, "b", verdict="REJECT")]))
     assert "The labels are imported." in told
     assert "labels.jsonl" in told
     assert "2 verdicts" in told
-    delete = reverse("delete_judgements", args=["calibrated", JudgementImport.objects.get().pk])
+    delete = reverse("delete_judgements", args=["desk", JudgementImport.objects.get().pk])
     assert delete in told
-    assert client.get(delete)["Location"] == reverse("calibration", args=["calibrated"])
+    assert client.get(delete)["Location"] == reverse("calibration", args=["desk"])
     assert "The import is deleted." in unescape(client.post(delete, follow=True).content.decode())
     assert not JudgedItem.objects.exists()
 
 
 def test_former_pages_redirect_to_calibration(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
-    calibration = reverse("calibration", args=["calibrated"])
+    given.logged_in(client, project, Role.VIEWER)
+    calibration = reverse("calibration", args=["desk"])
     for address in ("items/", f"items/{project.pk}/", f"import/{project.pk}/"):
         assert client.get(f"{calibration}{address}")["Location"] == calibration
 
@@ -83,7 +77,7 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
         ("aaaaaa", "11-03"),
         ("bbbbbb", "11-20"),
     ]
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration", query="?period=custom&since=2026-11-01&until=2026-11-24")
     assert "prompt v1, 2026-11-03" in told
     assert "prompt v2, 2026-11-20" in told
@@ -91,12 +85,12 @@ def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(cl
 
 def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, project: Project) -> None:
     attempt = judged_run(project).attempt
-    others = judged_run(make_project("elsewhere")).attempt
+    others = judged_run(given.project("elsewhere")).attempt
     for item in (attempt.pk, attempt.run_id, others.pk):
         imported(project, [label(str(item), text="What was judged")])
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
-    assert told.count(reverse("run", args=["calibrated", attempt.run_id])) == 2
+    assert told.count(reverse("run", args=["desk", attempt.run_id])) == 2
     assert str(others.run_id) not in told
     assert str(others.pk) in told
     assert "What was judged" in told
@@ -113,7 +107,7 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
             label("a0", model="small", verdict="REVISE", prompt_version="v7"),
         ],
     )
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert "1 imported item is left out: people have no majority there." in told
     assert "12 imported labels" in told
@@ -132,22 +126,11 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     assert "The critic gave no confidence" in other
 
 
-def test_hostile_labels_are_escaped(client: Client, project: Project) -> None:
-    hostile = HOSTILE[:190]
-    given = label(hostile, model=hostile, prompt_version=HOSTILE[:40], text=HOSTILE) | {"person": hostile}
-    imported(project, [given], name=hostile)
-    logged_in(client, project, Role.CURATOR)
-    answer = client.get(reverse("calibration", args=["calibrated"]))
-    assert answer.status_code == 200
-    assert b"<script>alert" not in answer.content
-    assert b"<img src=x" not in answer.content
-
-
 def test_the_charts_are_figures_that_plotly_takes(client: Client, project: Project) -> None:
     go = pytest.importorskip("plotly.graph_objects")
     imported(project, [label("a", confidence=0.9), label("b", confidence=0.4, person="REJECT")])
-    logged_in(client, project, Role.VIEWER)
-    answer = client.get(reverse("calibration", args=["calibrated"]))
+    given.logged_in(client, project, Role.VIEWER)
+    answer = client.get(reverse("calibration", args=["desk"]))
     charts = {chart.name: chart for chart in answer.context["charts"]}
     assert set(charts) == {"confusion", "reliability"}
     for chart in charts.values():

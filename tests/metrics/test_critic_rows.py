@@ -21,17 +21,16 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
-from tests.factories import make_project
+from tests import given
 from tests.reviews.panels import adjudication, people, say
 from tests.reviews.reviewed import criticised, decide, review_of
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 def judging(**more: Any) -> Chosen:
@@ -138,7 +137,7 @@ def test_what_is_undecided_is_counted_and_other_days_agents_and_projects_are_not
     assert still_to_come(project.pk, judging()).waiting == 1
     assert still_to_come(project.pk, judging()).withdrawn == 0
     assert len(compared(project)) == 1
-    assert compared(make_project()) == []
+    assert compared(given.project()) == []
     before = timezone.now().date() - timedelta(days=2)
     assert compared_verdicts(project.pk, Chosen(before, before)) == []
     for narrowed in (judging(agent="nobody"), judging(mode="reflexion"), judging(kind="reasoning")):

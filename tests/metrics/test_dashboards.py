@@ -18,17 +18,11 @@ from reflection_app.metrics.dashboards import (
     keep_dashboard,
 )
 from reflection_app.metrics.models import Dashboard
-from tests.factories import make_member, make_project
-from tests.web.stories import HOSTILE, logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
-NEW = "/p/boards/metrics/dashboards/new/"
+NEW = "/p/desk/metrics/dashboards/new/"
 TILES = ["figure:success_rate", "chart:outcomes"]
-
-
-@pytest.fixture
-def project() -> Project:
-    return make_project("boards")
 
 
 def own(project: Project, client: Client, name: str = "Mine", **fields: Any) -> Dashboard:
@@ -44,23 +38,23 @@ def own(project: Project, client: Client, name: str = "Mine", **fields: Any) -> 
 
 
 def page_of(dashboard: Dashboard, page: str = "dashboard") -> str:
-    return reverse(page, args=("boards", dashboard.pk))
+    return reverse(page, args=("desk", dashboard.pk))
 
 
 def test_what_was_picked_is_shown(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     answer = client.post(NEW, {"name": "Mornings", "tile": ["figure:queue_length", *TILES]})
     assert answer.status_code == 302
     dashboard = Dashboard.objects.get()
     assert (dashboard.name, dashboard.tiles) == ("Mornings", ["figure:queue_length", *TILES])
     page = client.get(page_of(dashboard)).content.decode()
     assert page.index("Waiting") < page.index('id="chart-outcomes"')
-    assert "Mornings" in client.get("/p/boards/metrics/dashboards/").content.decode()
+    assert "Mornings" in client.get("/p/desk/metrics/dashboards/").content.decode()
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 81, "a\x00b" + "x" * 90])
 def test_a_name_that_cannot_be_one_is_refused_and_the_tiles_stay(client: Client, project: Project, name: str) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     answer = client.post(NEW, {"name": name, "tile": TILES})
     assert answer.status_code == 400
     assert b'name="tile" value="chart:outcomes" checked' in answer.content
@@ -68,34 +62,34 @@ def test_a_name_that_cannot_be_one_is_refused_and_the_tiles_stay(client: Client,
 
 
 def test_a_name_is_given_once_by_each(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     own(project, client)
     answer = client.post(NEW, {"name": "Mine", "tile": TILES})
     assert answer.status_code == 400
     assert "There is a dashboard of this name already." in answer.content.decode()
-    keep_dashboard(project, DashboardInput(name="Mine"), actor=Actor(user=make_member(project)))
+    keep_dashboard(project, DashboardInput(name="Mine"), actor=Actor(user=given.member(project)))
 
 
 def test_nobody_else_sees_what_is_not_shared(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.REVIEWER)
+    given.logged_in(client, project, Role.REVIEWER)
     dashboard = own(project, client)
     other = Client()
-    logged_in(other, project, Role.ADMIN)
+    given.logged_in(other, project, Role.ADMIN)
     assert other.get(page_of(dashboard)).status_code == 404
-    assert "Mine" not in other.get("/p/boards/metrics/dashboards/").content.decode()
+    assert "Mine" not in other.get("/p/desk/metrics/dashboards/").content.decode()
     for page in ("edit_dashboard", "drop_dashboard"):
         assert other.post(page_of(dashboard, page), {"name": "Theirs", "tile": TILES}).status_code == 404
     stranger = Client()
-    logged_in(stranger, make_project())
+    given.logged_in(stranger, given.project())
     assert stranger.get(page_of(dashboard)).status_code == 404
 
 
 def test_what_is_shared_all_see_and_only_its_owner_and_admins_change(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.REVIEWER)
+    given.logged_in(client, project, Role.REVIEWER)
     dashboard = own(project, client, is_shared=True)
     reader, admin = Client(), Client()
-    logged_in(reader, project, Role.CURATOR)
-    logged_in(admin, project, Role.ADMIN)
+    given.logged_in(reader, project, Role.CURATOR)
+    given.logged_in(admin, project, Role.ADMIN)
     assert reader.get(page_of(dashboard)).status_code == 200
     assert reader.post(page_of(dashboard, "edit_dashboard"), {"name": "Theirs"}).status_code == 404
     changed = {"name": "Ours", "tile": TILES[:1], "is_shared": "on"}
@@ -110,7 +104,7 @@ def test_what_is_shared_all_see_and_only_its_owner_and_admins_change(client: Cli
 
 
 def test_who_only_reads_makes_dashboards_for_themselves_alone(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     assert b'name="is_shared"' not in client.get(NEW).content
     answer = client.post(NEW, {"name": "For all", "tile": TILES, "is_shared": "on"})
     assert answer.status_code == 400
@@ -120,10 +114,10 @@ def test_who_only_reads_makes_dashboards_for_themselves_alone(client: Client, pr
 
 
 def test_the_rights_are_those_of_the_moment_of_saving(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.ADMIN)
+    given.logged_in(client, project, Role.ADMIN)
     admin = Actor(user=User.objects.get(pk=int(client.session["_auth_user_id"])))
     reviewer = Client()
-    logged_in(reviewer, project, Role.REVIEWER)
+    given.logged_in(reviewer, project, Role.REVIEWER)
     dashboard = own(project, reviewer, is_shared=True)
     # Taken back to be its owner's alone, while the admin had the editor open.
     Dashboard.objects.filter(pk=dashboard.pk).update(is_shared=False)
@@ -136,17 +130,17 @@ def test_the_rights_are_those_of_the_moment_of_saving(client: Client, project: P
 
 
 def test_who_saves_what_was_deleted_meanwhile_is_told(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     dashboard = own(project, client)
     Dashboard.objects.all().delete()
     data = DashboardInput(name="Mine", tiles=tuple(TILES))
     with pytest.raises(Exception, match="deleted the dashboard meanwhile"):
-        keep_dashboard(project, data, actor=Actor(user=make_member(project)), dashboard=dashboard)
-    assert client.get(f"/p/boards/metrics/dashboards/{uuid4()}/").status_code == 404
+        keep_dashboard(project, data, actor=Actor(user=given.member(project)), dashboard=dashboard)
+    assert client.get(f"/p/desk/metrics/dashboards/{uuid4()}/").status_code == 404
 
 
 def test_there_is_an_end_to_dashboards(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     for number in range(MOST_OF_ONE):
         own(project, client, name=str(number))
     answer = client.post(NEW, {"name": "One more", "tile": TILES})
@@ -155,8 +149,8 @@ def test_there_is_an_end_to_dashboards(client: Client, project: Project) -> None
 
 
 def test_tiles_that_are_no_more_are_left_out_and_hostile_names_are_text(client: Client, project: Project) -> None:
-    logged_in(client, project)
-    dashboard = own(project, client, name=HOSTILE[:80])
+    given.logged_in(client, project)
+    dashboard = own(project, client, name=given.HOSTILE[:80])
     dashboard.tiles = ["figure:gone", "chart:<b>", "nonsense", *TILES]
     dashboard.save()
     page = client.get(page_of(dashboard)).content.decode()

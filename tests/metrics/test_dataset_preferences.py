@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import hypothesis
 import pytest
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from reflection_app.core.audit import Actor
@@ -18,13 +19,12 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step, Verdict
+from tests import given
 from tests.api.caller import Caller
-from tests.factories import make_member
 from tests.metrics.recorded import Rows, begin
 from tests.metrics.settled import let_settle
 from tests.reviews.editing import edited
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 PASS, REVISE, REJECT = VerdictName.PASS, VerdictName.REVISE, VerdictName.REJECT
 
@@ -77,7 +77,8 @@ def test_what_a_reviewer_wrote_is_better_than_the_attempt_in_whose_place_it_is()
 WORDS = st.builds(word, st.sampled_from(Referee), st.sampled_from(VerdictName), st.sampled_from((0.0, 50.0, 100.0)))
 
 
-@given(st.dictionaries(st.integers(1, 6), WORDS, max_size=6))
+@settings(max_examples=40)
+@hypothesis.given(st.dictionaries(st.integers(1, 6), WORDS, max_size=6))
 def test_no_pair_is_against_a_stronger_word_and_each_attempt_is_rejected_once(words: dict[int, Word]) -> None:
     pairs = pairs_of(words, picks={})
     assert len({pair.rejected for pair in pairs}) == len(pairs)
@@ -173,7 +174,7 @@ def test_a_person_who_overruled_the_critic_is_believed_and_a_key_is_not(caller: 
     assert pairs(caller) == []
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_what_a_person_rewrote_in_a_fork_is_better_and_copies_are_told_once(caller: Caller) -> None:
     answers = {
         "attempt-1/answer": "A first text.",
@@ -183,14 +184,14 @@ def test_what_a_person_rewrote_in_a_fork_is_better_and_copies_are_told_once(call
     }
     caller.project.review_policy = {"audit_share": 0}
     caller.project.save()
-    run = scripted_run(answers, project=caller.project)
+    run = given.scripted_run(answers, project=caller.project)
     advance(run.pk)
     step = Step.objects.get(run=run, key="attempt-2/answer")
     edited = (step.result or {}) | {"text": "A second text, mended."}
     fork = fork_run(
         Run.objects.get(pk=run.pk),
         ForkInput(from_step=step.seq, result=edited),
-        actor=Actor(user=make_member(caller.project)),
+        actor=Actor(user=given.member(caller.project)),
     )
     advance(fork.pk)
     let_settle()
@@ -211,17 +212,17 @@ def test_what_a_person_rewrote_in_a_fork_is_better_and_copies_are_told_once(call
     assert seen == ids
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.parametrize("is_person", [True, False])
 def test_an_edited_answer_is_a_pair_with_what_was_changed_and_none_where_a_key_edited(
     caller: Caller, *, is_person: bool
 ) -> None:
     answers = {"attempt-1/answer": "One line.\nAnother.", "attempt-1/critique": critique(10)}
-    run = scripted_run(answers, project=caller.project)
+    run = given.scripted_run(answers, project=caller.project)
     run.is_scripted = False
     run.save(update_fields=["is_scripted"])
     advance(run.pk)
-    actor = Actor(user=make_member(caller.project)) if is_person else Actor(api_key=caller.key)
+    actor = Actor(user=given.member(caller.project)) if is_person else Actor(api_key=caller.key)
     edited(Review.objects.get(run=run), "One line.\nThe other.", actor=actor)
     advance(run.pk)
     let_settle()

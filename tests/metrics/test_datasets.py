@@ -1,31 +1,40 @@
 """Data sets over REST: whose rows, in which order, up to which moment, and for which keys."""
 
+import csv
+import io
+import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models import Project, Scope
 from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.datasets import asking, reading
+from reflection_app.metrics.datasets.catalogue import DATASETS, DatasetKind
+from reflection_app.metrics.datasets.columns import Column, columns_of
+from reflection_app.metrics.datasets.files import csv_columns
 from reflection_app.metrics.datasets.people import People
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Verdict
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.factories import make_member, make_project
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.metrics.recorded import begin
 from tests.metrics.settled import let_settle
 from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.reviewed import criticised, decide, review_of
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def finished(caller: Caller, *, at: datetime | None = None, **more: Any) -> Run:
@@ -88,7 +97,7 @@ def test_a_run_tells_which_lessons_it_was_told_and_which_were_withheld(caller: C
 
 
 def test_other_projects_unfinished_scripted_and_the_desks_own_runs_are_not_told(caller: Caller) -> None:
-    finished(make_caller())
+    finished(given.caller())
     begin(caller.project)
     scripted = finished(caller, is_scripted=True)
     finished(caller, mode=Mode.ERROR_REFLECTION)
@@ -131,9 +140,9 @@ def test_what_was_said_after_the_moment_is_not_in_it(caller: Caller) -> None:
     decide(review_of(run), VerdictName.REVISE)
     let_settle()
     [now] = caller.get("datasets/runs").body["results"]
-    [then] = caller.get("datasets/runs", until=before.isoformat()).body["results"]
-    assert [one["referee"] for one in then["verdicts"]] == ["critic"]
-    assert (then["decision"], now["decision"]["verdict"]) == (None, "REVISE")
+    [before] = caller.get("datasets/runs", until=before.isoformat()).body["results"]
+    assert [one["referee"] for one in before["verdicts"]] == ["critic"]
+    assert (before["decision"], now["decision"]["verdict"]) == (None, "REVISE")
 
 
 def test_what_just_ended_is_left_for_the_next_read(caller: Caller) -> None:
@@ -179,8 +188,8 @@ def test_a_query_that_makes_no_sense_is_refused_with_its_field(
     caller: Caller, query: dict[str, str], field: str
 ) -> None:
     refused = caller.get("datasets/preferences", **query)
-    assert_problem(refused, 400)
-    assert fields(refused) == [field]
+    then.refused(refused, 400)
+    assert then.named_fields(refused) == [field]
 
 
 def test_a_critics_verdict_is_told_with_what_people_made_of_it(caller: Caller) -> None:
@@ -207,7 +216,7 @@ def test_what_a_key_decided_is_no_persons_word(caller: Caller) -> None:
 
 
 def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
-    caller = make_caller(panel_project(reviewers=2))
+    caller = given.caller(panel_project(reviewers=2))
     panel = open_panel(caller.project, reviewers=2)
     Run.objects.filter(pk=panel.run_id).update(is_scripted=False)
     first, second = people(caller.project, 2)
@@ -223,7 +232,7 @@ def test_a_blind_opinion_is_told_nobody_before_the_last_has_spoken() -> None:
 
 def test_an_unknown_data_set_is_not_found(caller: Caller) -> None:
     refusal = caller.get("datasets/everything/export")
-    assert_problem(refusal, 404)
+    then.refused(refusal, 404)
     assert "preferences" in refusal.body["detail"]
 
 
@@ -247,7 +256,7 @@ def test_the_trail_tells_who_took_a_file(caller: Caller) -> None:
 
 
 def test_people_are_named_by_made_up_names_where_the_rows_are_to_be_anonymous(caller: Caller) -> None:
-    reviewer = make_member(caller.project)
+    reviewer = given.member(caller.project)
     reviewer.username, reviewer.first_name, reviewer.last_name = "ada.lovelace", "Ada", "Lovelace"
     reviewer.save()
     run = criticised(caller.project)
@@ -266,7 +275,7 @@ def test_people_are_named_by_made_up_names_where_the_rows_are_to_be_anonymous(ca
     assert name.startswith("person-")
     assert hidden["human_reason"] == f"Ask {name} or write to [mail address]."
     assert hidden["objective"] == f"Write to [mail address], as {name} said."
-    other = make_project()
+    other = given.project()
     assert People(other.pk, anonymous=True).name("ada.lovelace") not in {name, "ada.lovelace"}
 
 
@@ -295,3 +304,124 @@ def test_an_answer_ends_where_rows_are_far_between_and_says_where_to_go_on(
         asked += 1
     assert [row["run_id"] for row in seen] == [str(wanted.pk)]
     assert asked > 1
+
+
+# Data sets as files: the same rows as page by page, whichever the format.
+
+
+@pytest.fixture
+def told() -> Caller:
+    """Whose project has a decided run, then an undecided one whose objective looks like a formula."""
+    caller = given.caller()
+    first = criticised(caller.project)
+    decide(review_of(first), VerdictName.REVISE)
+    first.task.metadata = {"team": "search", "Größe": [1]}
+    first.task.save()
+    Run.objects.filter(pk=first.pk).update(cost_usd=Decimal("0.25"))
+    let_settle(timedelta(minutes=1))
+    second = criticised(caller.project)
+    second.task.objective = "=1+1"
+    second.task.save()
+    let_settle()
+    return caller
+
+
+def exported(caller: Caller, kind: str, form: str) -> bytes:
+    answer = caller.get(f"datasets/{kind}/export", format=form)
+    assert answer.status == 200, answer.body
+    assert answer.headers["content-disposition"].endswith(f'.{form}"')
+    assert answer.headers["dataset-schema"] == f"{kind}/{DATASETS[DatasetKind(kind)].schema_version}"
+    content: bytes = answer.body or b""
+    return content
+
+
+def paged(caller: Caller, kind: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = caller.get(f"datasets/{kind}").body["results"]
+    return rows
+
+
+def test_jsonl_has_the_rows_of_the_pages(told: Caller) -> None:
+    lines = [json.loads(line) for line in exported(told, "runs", "jsonl").decode().splitlines()]
+    assert len(lines) == 2
+    assert lines == paged(told, "runs")
+
+
+def test_csv_is_flat_and_no_cell_is_a_formula(told: Caller) -> None:
+    first, second = csv.DictReader(io.StringIO(exported(told, "runs", "csv").decode(), newline=""))
+    wanted = paged(told, "runs")[0]
+    assert (first["id"], first["decision.verdict"], float(first["cost_usd"])) == (wanted["id"], "REVISE", 0.25)
+    assert json.loads(first["metadata"]) == {"team": "search", "Größe": [1]}
+    assert [one["content"] for one in json.loads(first["attempts"])] == ["A first text."]
+    assert (second["objective"], second["decision.verdict"]) == ("'=1+1", "")
+
+
+@pytest.mark.parametrize("kind", DatasetKind)
+def test_a_file_without_rows_has_the_columns_all_the_same(kind: DatasetKind) -> None:
+    caller = given.caller(scopes=[Scope.RUNS_READ])
+    assert exported(caller, kind, "jsonl") == b""
+    assert exported(caller, kind, "csv").decode().strip().split(",") == csv_columns(DATASETS[kind])
+
+
+# Data sets in the browser: the first rows, their files, and what is wrong with a filter.
+
+
+PAGE = "/p/desk/metrics/datasets/"
+
+
+def decided(project: Project, objective: str = "Write a haiku.") -> None:
+    run = criticised(project)
+    run.task.objective = objective
+    run.task.save()
+    decide(review_of(run), VerdictName.REVISE)
+    let_settle()
+
+
+def test_the_first_rows_are_shown_and_the_file_has_them_all(client: Client, project: Project) -> None:
+    decided(project)
+    page = given.logged_in(client, project).get(f"{PAGE}?set=critic&anonymous=true").text
+    assert "Write a haiku." in page
+    assert 'metrics/datasets/critic.csv?anonymous=true"' in page
+    assert 'Desk().dataset("critic", anonymous=True)' in page
+    assert "/api/v1/datasets/critic/export?anonymous=true&amp;format=jsonl" in page
+    answer = client.get(f"{PAGE}critic.jsonl?anonymous=true")
+    assert answer["Content-Disposition"].startswith('attachment; filename="critic-desk-')
+    [row] = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
+    assert (row["objective"], row["human_verdict"]) == ("Write a haiku.", "REVISE")
+    entry = AuditEntry.objects.get(action="dataset.exported")
+    assert entry.after["dataset"] == "critic"
+    assert client.get(f"{PAGE}runs.csv").getvalue().startswith(b"id,at,")
+
+
+def test_a_filter_that_cannot_be_understood_is_named_and_gives_no_file(client: Client, project: Project) -> None:
+    page = given.logged_in(client, project).get(f"{PAGE}?metadata=%7Bx&agent=kept")
+    assert page.status_code == 400
+    assert "must be a JSON object" in page.text
+    assert 'value="kept"' in page.text
+    sent_back = client.get(f"{PAGE}runs.csv?metadata=%7Bx&agent=kept")
+    assert sent_back.status_code == 302
+    assert "set=runs" in sent_back["Location"]
+    assert "agent=kept" in sent_back["Location"]
+    assert client.get(f"{PAGE}secrets.csv").status_code == 404
+    assert client.get(f"{PAGE}runs.exe").status_code == 404
+    assert client.get(f"{PAGE}?set=secrets").status_code == 200
+
+
+# docs/reference/datasets.md and the rows are held together.
+
+
+WRITTEN = Path(__file__).parents[2] / "docs" / "reference" / "datasets.md"
+
+
+def lines_of(columns: tuple[Column, ...], above: str = "") -> Iterator[str]:
+    for column in columns:
+        yield f"| `{above}{column.name}` | {column.words} | "
+        yield from lines_of(column.fields, f"{above}{column.name}{'[]' if column.is_list else ''}.")
+
+
+@pytest.mark.parametrize("kind", DatasetKind)
+def test_every_column_is_documented_in_its_order_and_no_other(kind: DatasetKind) -> None:
+    dataset = DATASETS[kind]
+    _, _, section = WRITTEN.read_text().partition(f"## `{kind}`, version {dataset.schema_version}\n")
+    written = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    expected = list(lines_of(columns_of(dataset.row)))
+    assert [line[: len(start)] for line, start in zip(written, expected, strict=True)] == expected

@@ -19,8 +19,7 @@ from reflection_app.metrics.models import SUMMED, RunFigure, RunSpend
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run
-from tests.factories import make_project
-from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand
+from tests import given
 from tests.metrics.recorded import Rows, begin, random_project
 from tests.runs.critiques import critique
 
@@ -62,8 +61,7 @@ def two_attempts(rows: Rows, first: float, second: float, *, verdict: Verdict = 
     return rows.end(Outcome.SUCCEEDED if verdict is PASS else Outcome.EXHAUSTED, kept=best, at=NOON)
 
 
-def test_a_project_with_known_values_has_just_those() -> None:
-    project = make_project()
+def test_a_project_with_known_values_has_just_those(project: Project) -> None:
     rows = begin(project)
     only = rows.attempt(1, model="m", prompt_tokens=100, completion_tokens=10, cost_usd=Decimal("0.25"), duration_s=4.0)
     rows.verdict(only, TESTS, PASS, 100)
@@ -112,8 +110,7 @@ def test_a_project_with_known_values_has_just_those() -> None:
     }
 
 
-def test_a_share_has_its_interval_and_what_it_is_of() -> None:
-    project = make_project()
+def test_a_share_has_its_interval_and_what_it_is_of(project: Project) -> None:
     for _ in range(10):
         two_attempts(begin(project), 40, 90)
     share = figured(project).figures["improvement_rate"]
@@ -122,8 +119,7 @@ def test_a_share_has_its_interval_and_what_it_is_of() -> None:
     assert share.low == pytest.approx(0.7225, abs=1e-4)
 
 
-def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> None:
-    project = make_project()
+def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone(project: Project) -> None:
     first = two_attempts(begin(project), 40, 90)
     before = values(figured(project))
     fork = begin(project, task=first.task, parent=first, forked_from_step=2)
@@ -150,8 +146,7 @@ def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> 
 @pytest.mark.parametrize(
     "mode", [Mode.COMPLETENESS_CHECK, Mode.TOOL_DIAGNOSIS, Mode.INLINE_REFLECTION, Mode.MERGE_SUGGESTION]
 )
-def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(mode: Mode) -> None:
-    project = make_project()
+def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(mode: Mode, project: Project) -> None:
     rows = begin(project)
     made = rows.attempt(1, cost_usd=Decimal("0.25"))
     rows.verdict(made, TESTS, PASS, 100)
@@ -173,8 +168,7 @@ def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(m
     assert not runs_behind(project.pk, on(), "modes", mode.value).exists()
 
 
-def test_a_check_that_was_asked_for_alone_counts_among_the_checks() -> None:
-    project = make_project()
+def test_a_check_that_was_asked_for_alone_counts_among_the_checks(project: Project) -> None:
     rows = begin(project, Mode.COMPLETENESS_CHECK)
     step = rows.step("check-1", "record_completeness", attempt_number=1)
     CompletenessCheck.objects.create(project=project, run=rows.run, step=step, state="incomplete")
@@ -183,8 +177,7 @@ def test_a_check_that_was_asked_for_alone_counts_among_the_checks() -> None:
     assert (told["found_incomplete"], told["runs"]) == (1.0, 0)
 
 
-def test_what_failed_first_and_ended_unverified_is_not_known_to_be_mended() -> None:
-    project = make_project()
+def test_what_failed_first_and_ended_unverified_is_not_known_to_be_mended(project: Project) -> None:
     two_attempts(begin(project), 40, 90)
     for first in (REVISE, PASS):
         rows = begin(project)
@@ -202,8 +195,7 @@ def test_what_failed_first_and_ended_unverified_is_not_known_to_be_mended() -> N
     assert metrics_of(project.pk, on()).figures["success_on_first_try"].of == 1
 
 
-def test_scripted_runs_are_figures_of_their_own() -> None:
-    project = make_project()
+def test_scripted_runs_are_figures_of_their_own(project: Project) -> None:
     real, scripted = two_attempts(begin(project), 40, 90), two_attempts(begin(project, is_scripted=True), 40, 20)
     assert figured(project).figures["runs"].value == 1
     assert set(runs_behind(project.pk, on(), "runs")) == {real}
@@ -211,8 +203,7 @@ def test_scripted_runs_are_figures_of_their_own() -> None:
     assert set(runs_behind(project.pk, on(scripted=True), "runs")) == {scripted}
 
 
-def test_a_persons_word_after_the_end_stands_above_the_outcome() -> None:
-    project = make_project()
+def test_a_persons_word_after_the_end_stands_above_the_outcome(project: Project) -> None:
     rows = begin(project)
     made = rows.attempt(1)
     rows.verdict(made, CRITIC, PASS, 90)
@@ -225,8 +216,7 @@ def test_a_persons_word_after_the_end_stands_above_the_outcome() -> None:
     assert (told["success_rate_without_reflection"], told["success_rate_with_reflection"]) == (0.0, 0.0)
 
 
-def test_what_was_taken_back_was_paid_all_the_same() -> None:
-    project = make_project()
+def test_what_was_taken_back_was_paid_all_the_same(project: Project) -> None:
     rows = begin(project)
     made = rows.attempt(1, prompt_tokens=10, cost_usd=Decimal("0.1"))
     rows.run.prompt_tokens, rows.run.cost_usd = 25, Decimal("0.3")
@@ -239,8 +229,7 @@ def test_what_was_taken_back_was_paid_all_the_same() -> None:
     assert (metrics.figures["tokens"].value, metrics.figures["cost_usd"].value) == (25, 0.3)
 
 
-def test_days_are_those_of_utc_and_both_ends_belong_to_the_period() -> None:
-    project = make_project()
+def test_days_are_those_of_utc_and_both_ends_belong_to_the_period(project: Project) -> None:
     first = datetime(2026, 3, 4, 0, 0, tzinfo=UTC)
     for at in (first - timedelta(microseconds=1), first, first + timedelta(days=1, microseconds=-1)):
         rows = begin(project)
@@ -252,8 +241,7 @@ def test_days_are_those_of_utc_and_both_ends_belong_to_the_period() -> None:
 
 
 @pytest.mark.parametrize("days", [1, 2, 30, 120])
-def test_the_points_add_up_to_the_figures(days: int) -> None:
-    project = make_project()
+def test_the_points_add_up_to_the_figures(days: int, project: Project) -> None:
     random_project(project, runs=25, seed=days, until=NOON, days=days)
     chosen = on(DAY - timedelta(days=days - 1), DAY)
     metrics = figured(project, chosen)
@@ -270,8 +258,7 @@ def checked_run(project: Project, mode: Mode, state: str) -> None:
     rows.end(Outcome.SUCCEEDED, kept=None, at=NOON)
 
 
-def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
-    project = make_project()
+def test_checks_that_carry_nothing_out_are_no_failed_supplements(project: Project) -> None:
     for _ in range(4):
         checked_run(project, Mode.COMPLETENESS_CHECK, "incomplete")
     for state in ("completed_by_supplement", "incomplete", "incomplete", "complete"):
@@ -284,33 +271,7 @@ def test_checks_that_carry_nothing_out_are_no_failed_supplements() -> None:
 
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
 @pytest.mark.parametrize("seed", range(3))
-def test_figures_equal_those_of_plain_python_over_the_rows(seed: int) -> None:
-    project = make_project()
-    random_project(project, runs=30, seed=seed, until=NOON, days=4)
-    period = on(DAY - timedelta(days=3), DAY)
-    figured(project, period)
-    narrowed: list[dict[str, object]] = [
-        {},
-        {"agent": "writer"},
-        {"mode": "actor_critic"},
-        {"kind": "reasoning", "model": "openai/small"},
-        {"scripted": True},
-    ]
-    for more in narrowed:
-        chosen = on(period.since, period.until, **more)
-        assert values(metrics_of(project.pk, chosen)) == pytest.approx(
-            figures_by_hand(project, chosen), nan_ok=False
-        ), more
-        dearest = [(one.task_id, one.cost_usd) for one in metrics_of(project.pk, chosen).dearest_tasks]
-        assert dearest == dearest_by_hand(project, chosen)[: len(dearest)]
-        before = {name: figure.value for name, figure in metrics_of(project.pk, chosen).before.items()}
-        assert before == pytest.approx(figures_by_hand(project, chosen.before()))
-
-
-@pytest.mark.exhaustive("against another computation, over many drawn cases")
-@pytest.mark.parametrize("seed", range(3))
-def test_sums_by_day_are_those_of_the_runs_also_when_made_anew_and_after_changes(seed: int) -> None:
-    project = make_project()
+def test_sums_by_day_are_those_of_the_runs_also_when_made_anew_and_after_changes(seed: int, project: Project) -> None:
     made = random_project(project, runs=30, seed=100 + seed, until=NOON, days=3)
     while figure_due(at_most=7):
         pass
@@ -364,8 +325,7 @@ def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
     ]
 
 
-def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts() -> None:
-    project = make_project()
+def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts(project: Project) -> None:
     random_project(project, runs=60, seed=9, until=NOON, days=2)
     chosen = on(DAY - timedelta(days=1), DAY)
     metrics = figured(project, chosen)
@@ -397,11 +357,10 @@ def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts() -> None:
 )
 def test_what_is_no_figure_leads_nowhere(figure: str, key: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        runs_behind(make_project().pk, on(), figure, key)
+        runs_behind(given.project().pk, on(), figure, key)
 
 
-def test_figures_outlive_their_runs() -> None:
-    project = make_project()
+def test_figures_outlive_their_runs(project: Project) -> None:
     run = two_attempts(begin(project), 40, 90)
     before = values(figured(project))
     run.task.delete()
@@ -414,7 +373,7 @@ def test_figures_outlive_their_runs() -> None:
 
 
 def test_no_project_sees_anothers() -> None:
-    one, other = make_project(), make_project()
+    one, other = given.project(), given.project()
     two_attempts(begin(one, agent="writer"), 40, 90)
     assert figured(other).figures["runs"].value == 0
     assert metrics_of(other.pk, on()).choices["agents"] == ()

@@ -19,7 +19,7 @@ from reflection_app.metrics.models import FigureDue, RunFigure
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.retention import take_tasks
-from tests.factories import make_project
+from tests import given
 from tests.metrics.recorded import begin, random_project
 from tests.metrics.test_figures import every_sum, raw, sums
 from tests.pace import PATIENCE_S
@@ -65,8 +65,7 @@ def until_somebody_waits() -> None:
     raise AssertionError("nobody waits")
 
 
-def test_deleting_a_run_that_is_being_figured_waits_for_its_figures_and_neither_is_given_up() -> None:
-    project = make_project()
+def test_deleting_a_run_that_is_being_figured_waits_for_its_figures_and_neither_is_given_up(project: Project) -> None:
     run = ended(project)
     locked = threading.Event()
 
@@ -85,7 +84,7 @@ def test_deleting_a_run_that_is_being_figured_waits_for_its_figures_and_neither_
 
 
 def test_a_worker_leaves_it_to_the_one_that_is_at_it() -> None:
-    run = ended(make_project())
+    run = ended(given.project())
     locked, free = threading.Event(), threading.Event()
 
     @transaction.atomic
@@ -106,8 +105,9 @@ def test_a_worker_leaves_it_to_the_one_that_is_at_it() -> None:
 
 
 @pytest.mark.parametrize("spec", [{"limits": {"max_iterations": "many"}}, {"limits": {"max_iterations": [3]}}])
-def test_a_run_that_makes_no_sense_holds_up_no_other(spec: dict[str, object], caplog: pytest.LogCaptureFixture) -> None:
-    project = make_project()
+def test_a_run_that_makes_no_sense_holds_up_no_other(
+    spec: dict[str, object], caplog: pytest.LogCaptureFixture, project: Project
+) -> None:
     runs = [ended(project) for _ in range(5)]
     Run.objects.filter(pk=runs[2].pk).update(spec=spec)
     assert figure_due() == 5
@@ -118,8 +118,7 @@ def test_a_run_that_makes_no_sense_holds_up_no_other(spec: dict[str, object], ca
     assert metrics_of(project.pk, CHOSEN).figures["runs"].value == 4
 
 
-def test_a_task_that_has_another_run_later_is_one_dear_task() -> None:
-    project = make_project()
+def test_a_task_that_has_another_run_later_is_one_dear_task(project: Project) -> None:
     first = ended(project, prompt_tokens=100)
     assert figure_due() == 1
     ended(project, task=first.task, parent=first, prompt_tokens=50)
@@ -130,8 +129,7 @@ def test_a_task_that_has_another_run_later_is_one_dear_task() -> None:
 
 
 @pytest.mark.exhaustive("many at once, or many rows")
-def test_after_a_storm_of_workers_the_sums_are_those_of_the_runs() -> None:
-    project = make_project()
+def test_after_a_storm_of_workers_the_sums_are_those_of_the_runs(project: Project) -> None:
     made = random_project(project, runs=24, seed=7, until=NOON, days=2)
     stop = threading.Event()
 

@@ -7,16 +7,12 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
+from reflection_app.metrics import judgements
 from reflection_app.metrics.calibration import compared_items
-from reflection_app.metrics.judgements import MOST_ROWS, delete_import, imports_of, read_labels
+from reflection_app.metrics.judgements import delete_import, imports_of, read_labels
 from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
-from tests.factories import make_project
+from tests import given
 from tests.metrics.judgements import imported, label, labels_of, lines
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    return make_project()
 
 
 def compared(project: Project) -> set[tuple[str, str]]:
@@ -107,9 +103,9 @@ def test_a_bad_record_of_csv_is_named(content: bytes, field: str) -> None:
 
 def test_csv_and_json_lines_give_the_same_rows() -> None:
     head = b"item,model,critic_verdict,person_verdict,person,confidence,prompt_version,text\r\n"
-    given = label("a", confidence=0.5, text="One\u2028two") | {"person": "ann", "prompt_version": None}
+    sent = label("a", confidence=0.5, text="One\u2028two") | {"person": "ann", "prompt_version": None}
     of_csv = read_labels(b"\xef\xbb\xbf" + head + "a,gpt,PASS,PASS,ann,0.5,,One\u2028two\r\n".encode())
-    of_json = read_labels(b"\xef\xbb\xbf" + lines([given]) + b"\r\n\r\n  \n")
+    of_json = read_labels(b"\xef\xbb\xbf" + lines([sent]) + b"\r\n\r\n  \n")
     assert of_csv == of_json
     assert (of_csv[0].confidence, of_csv[0].prompt_version, of_csv[0].text) == (0.5, "", "One\u2028two")
 
@@ -120,17 +116,18 @@ def test_texts_that_cannot_be_stored_are_replaced(project: Project) -> None:
     assert (item.external_id, item.content) == ("a\N{REPLACEMENT CHARACTER}b", "x\N{REPLACEMENT CHARACTER}")
 
 
-def test_nothing_and_too_much_are_refused_whole() -> None:
+def test_nothing_and_too_much_are_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (b"", b"\n\n", b"item,model\n"):
         with pytest.raises(InvalidInput, match="no rows"):
             read_labels(content)
-    with pytest.raises(InvalidInput, match="20,000"):
-        read_labels(b"{}\n" * (MOST_ROWS + 1))
+    monkeypatch.setattr(judgements, "MOST_ROWS", 2)
+    with pytest.raises(InvalidInput, match="at most 2 rows"):
+        read_labels(b"{}\n" * 3)
 
 
 def test_another_projects_import_is_not_found_and_its_items_are_its_own(project: Project) -> None:
     batch = imported(project, [label("a")])
-    other = make_project()
+    other = given.project()
     with pytest.raises(NotFound):
         delete_import(other, batch.pk, actor=Actor())
     imported(other, [label("a", verdict="REJECT")])

@@ -1,9 +1,15 @@
 """The change of a figure against the period before, and when it is called better or worse."""
 
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import pytest
 
-from reflection_app.metrics.definitions import Figure, Unit, figure
-from reflection_app.metrics.views.words import change, number_words, shown_figures
+from reflection_app.metrics.definitions import Chosen, Figure, Spend, Sums, Unit, figure, figures_of
+from reflection_app.metrics.views.charts import Cell, Chart, Mark, count_axis, share_axis
+from reflection_app.metrics.views.choice import Links
+from reflection_app.metrics.views.run_charts import tokens_chart
+from reflection_app.metrics.views.words import change, figure_words, number_words, shown_figures
 
 
 def share(successes: int, of: int) -> Figure:
@@ -98,3 +104,77 @@ def test_a_cost_of_nothing_leads_nowhere_and_a_share_of_nothing_to_its_whole(
     figure = Figure(name="cost_usd", value=value, unit=unit, of=3)
     [shown] = shown_figures(["cost_usd"], {"cost_usd": figure}, {}, lambda _name: "/runs")
     assert bool(shown.href) is leads
+
+
+# Money of which some is not known is told as the least that it can be, and as unknown where nothing of it is.
+
+
+def test_without_any_price_no_cost_is_told() -> None:
+    figures = figures_of(Sums(succeeded=2, llm_calls=4, unpriced_calls=4, counted_unpriced_calls=4))
+    for name in ("cost_usd", "cost_usd_per_success"):
+        assert (figures[name].value, figures[name].is_at_least) == (None, True)
+        assert figure_words(figures[name]) == "unknown"
+
+
+def test_with_some_prices_it_is_the_least() -> None:
+    cost = {"unpriced_calls": 1, "cost_usd": Decimal(4), "counted_unpriced_calls": 1, "counted_cost_usd": Decimal(3)}
+    figures = figures_of(Sums(succeeded=2, llm_calls=4, **cost))
+    assert (figures["cost_usd_per_success"].value, figures["cost_usd_per_success"].is_at_least) == (1.5, True)
+    assert figure_words(figures["cost_usd_per_success"]) == "at least $1.50"
+    # What is known in part of one time is nothing to compare another with.
+    assert change(figures["cost_usd"], figures["cost_usd"], better="down") is None
+
+
+def test_with_all_prices_and_with_calls_that_cost_nothing_it_is_the_sum() -> None:
+    figures = figures_of(Sums(succeeded=2, llm_calls=4, cost_usd=Decimal(3)))
+    assert (figures["cost_usd"].value, figures["cost_usd"].is_at_least) == (3, False)
+    free = figures_of(Sums(succeeded=2, llm_calls=4))
+    assert (free["cost_usd"].value, figure_words(free["cost_usd"])) == (0, "$0")
+
+
+def test_tokens_and_shares_are_never_marked() -> None:
+    figures = figures_of(Sums(runs=2, succeeded=2, llm_calls=4, unpriced_calls=4, prompt_tokens=9))
+    assert not any(figure.is_at_least for name, figure in figures.items() if not name.startswith("cost"))
+
+
+# What the axes of charts say.
+
+
+def test_of_few_things_an_axis_names_each_whole_number_once() -> None:
+    axis = count_axis("runs", [Mark("a", 2.0), Mark("b", None), Mark("c", 5.0)])
+    assert axis["dtick"] == 1
+    assert axis["title"] == {"text": "runs"}
+
+
+@pytest.mark.parametrize(
+    ("shares", "told", "low", "high"),
+    [
+        ([0.72, 0.88], "60–100 % shown", 0.59, 1.01),
+        ([0.0, 0.02], "0–30 % shown", 0.0, 0.31),
+        ([0.97, None], "70–100 % shown", 0.69, 1.01),
+        ([0.0, 1.0], "", 0.0, 1.02),
+        ([None], "", 0.0, 1.02),
+    ],
+)
+def test_an_axis_of_shares_fits_them_and_says_what_it_leaves_out(
+    shares: list[float | None], told: str, low: float, high: float
+) -> None:
+    axis = share_axis(shares)
+    assert axis.get("title", {"text": ""})["text"] == told
+    assert axis["range"] == pytest.approx([low, high], abs=0.01)
+
+
+def test_one_point_is_no_chart_but_its_figures() -> None:
+    rows = ((Cell("2026-01-01"), Cell("92 %", "/runs/")),)
+    chart = Chart(name="success", title="Success", columns=("From", "Share"), rows=rows)
+    assert chart.lone == [("From", Cell("2026-01-01")), ("Share", Cell("92 %", "/runs/"))]
+    assert Chart(name="success", title="Success", columns=("From", "Share"), rows=rows * 2).lone == []
+
+
+def test_roles_in_one_chart_are_told_apart_by_their_colour() -> None:
+    roles = ("actor", "planner", "critic", "completeness", "reflector", "classifier", "tester", "diagnoser")
+    took = {"model": "model", "calls": 1, "completion_tokens": 1, "cost_usd": Decimal(0)}
+    spend = [Spend(role=role, prompt_tokens=100 - number, **took) for number, role in enumerate(roles)]  # type: ignore[arg-type]
+    chosen = Chosen(since=datetime(2026, 1, 1, tzinfo=UTC), until=datetime(2026, 1, 2, tzinfo=UTC))
+    data = tokens_chart(spend, Links("team", chosen)).figure["data"]
+    assert len({trace["meta"]["tone"] for trace in data}) == len(roles)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -12,14 +13,18 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models import Project
+from reflection_app.core.models import Project, Scope
+from reflection_app.loops.verdicts import Outcome
+from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import RunFigure
 from reflection_app.runs.models import Run
-from tests.factories import make_project
+from tests import given, then
+from tests.api.caller import Caller
 from tests.metrics.metric_rows import fill
-from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
+from tests.metrics.recorded import begin, random_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+
 FIGURE = re.compile(r'data-chart="([^"]*)"')
 
 
@@ -31,14 +36,9 @@ def address(project: Project, rest: str = "") -> str:
     return f"/p/{project.slug}/metrics/{rest}"
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("measured")
-
-
 def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: Project) -> None:
     fill(project, runs=40)
-    page = logged_in(client, project).get(address(project)).text
+    page = given.logged_in(client, project).get(address(project)).text
     found = charts_of(page)
     assert len(found) >= 10
     for one in found:
@@ -47,17 +47,19 @@ def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: 
 
 
 def test_the_removed_page_of_referees_leads_to_calibration(client: Client, project: Project) -> None:
-    answer = logged_in(client, project).get(address(project, "referees/"))
+    answer = given.logged_in(client, project).get(address(project, "referees/"))
     assert (answer.status_code, answer["Location"]) == (301, address(project, "calibration/"))
 
 
 def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: Project) -> None:
     fill(project, runs=60)
-    logged_in(client, project)
+    given.logged_in(client, project)
     charts = {family(one): one for one in charts_of(client.get(address(project)).text)}
-    for name in ("modes", "outcomes", "failures", "agents", "kinds", "attempts_to_success"):
+    for name in ("outcomes", "attempts_to_success"):
         (trace,) = charts[name]["data"]
-        for length, href in zip(trace["x"] if "orientation" in trace else trace["y"], trace["customdata"], strict=True):
+        for length, href in zip(
+            trace["x"] if trace["orientation"] == "h" else trace["y"], trace["customdata"], strict=True
+        ):
             if href:
                 behind = client.get(href)
                 assert behind.context["behind"].runs.count() == length, href
@@ -72,7 +74,7 @@ def family(chart: dict[str, Any]) -> str:
 
 def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Client, project: Project) -> None:
     figures = fill(project, runs=50, days=5)
-    logged_in(client, project)
+    given.logged_in(client, project)
     page = client.get(address(project))
     shown = {figure.name: figure for figure in page.context["all_figures"]}
     rate = shown["success_rate_with_reflection"]
@@ -82,29 +84,26 @@ def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Clien
     assert "Runs behind “Success with reflection”" in behind.text
     succeeded = {figure.run_id for figure in figures if figure.enabled_succeeded}
     parts = {part.words: part.query for part in behind.context["behind"].parts}
-    did = client.get(f"/p/measured/runs/?{parts['Those that did']}").context["behind"].runs
+    did = client.get(f"/p/desk/runs/?{parts['Those that did']}").context["behind"].runs
     assert {run.pk for run in did} == succeeded
-    did_not = client.get(f"/p/measured/runs/?{parts['Those that did not']}").context["behind"].runs
+    did_not = client.get(f"/p/desk/runs/?{parts['Those that did not']}").context["behind"].runs
     assert {run.pk for run in did_not} == {figure.run_id for figure in figures} - succeeded
-    for figure in page.context["all_figures"]:
-        if figure.href:
-            assert client.get(figure.href).status_code == 200
 
 
 def test_all_runs_of_a_task_are_behind_its_bar_and_another_projects_task_has_none(
     client: Client, project: Project
 ) -> None:
     task = fill(project, runs=8)[0].task_id
-    logged_in(client, project)
-    assert client.get(f"/p/measured/runs/?figure=task&key={task}").context["behind"].runs.count() == 9
-    other = fill(make_project("other"), runs=1)[0].task_id
-    assert client.get(f"/p/measured/runs/?figure=task&key={other}").context["behind"].runs.count() == 0
-    assert client.get("/p/measured/runs/?figure=task&key=x").context["behind"].runs.count() == 0
+    given.logged_in(client, project)
+    assert client.get(f"/p/desk/runs/?figure=task&key={task}").context["behind"].runs.count() == 9
+    other = fill(given.project("other"), runs=1)[0].task_id
+    assert client.get(f"/p/desk/runs/?figure=task&key={other}").context["behind"].runs.count() == 0
+    assert client.get("/p/desk/runs/?figure=task&key=x").context["behind"].runs.count() == 0
 
 
 def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, project: Project) -> None:
     fill(project, runs=90)
-    logged_in(client, project)
+    given.logged_in(client, project)
     page = client.get(address(project, "?agent=docs-writer&mode=planning&period=90d"))
     chosen = page.context["asked"].chosen
     assert (chosen.agent, chosen.mode, chosen.days) == ("docs-writer", "planning", 90)
@@ -129,22 +128,22 @@ def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, p
 def test_days_that_are_none_are_named_and_the_usual_time_is_shown(
     client: Client, project: Project, query: str, said: str
 ) -> None:
-    page = logged_in(client, project).get(address(project, f"?{query}"))
+    page = given.logged_in(client, project).get(address(project, f"?{query}"))
     assert said in page.text
     assert page.context["asked"].chosen.days == 30
 
 
 @pytest.mark.parametrize("rest", ["", "reviews/"])
 def test_nothing_in_an_address_breaks_a_page(client: Client, project: Project, rest: str) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     for query in ("agent=%00", "mode=x", f"model={'m' * 5000}", "kind=%F0%9F%A6%8A", "period=never", "scripted=yes"):
         assert client.get(address(project, f"{rest}?{query}")).status_code == 200, query
 
 
 def test_names_by_agents_are_shown_to_the_letter(client: Client, project: Project) -> None:
-    fill(project, runs=5, agent=HOSTILE[:60])
+    fill(project, runs=5, agent=given.HOSTILE[:60])
     fill(project, runs=5, agent="other", seed=3)
-    page = logged_in(client, project).get(address(project)).text
+    page = given.logged_in(client, project).get(address(project)).text
     assert "<script>alert" not in page
     texts = json.dumps(charts_of(page))
     # Plotly reads its texts as HTML of its own.
@@ -153,15 +152,15 @@ def test_names_by_agents_are_shown_to_the_letter(client: Client, project: Projec
 
 
 def test_scripts_are_as_strict_as_everywhere(client: Client, project: Project) -> None:
-    policy = logged_in(client, project).get(address(project)).headers["Content-Security-Policy"]
+    policy = given.logged_in(client, project).get(address(project)).headers["Content-Security-Policy"]
     assert "script-src 'self';" in policy
     assert "style-src 'self' 'unsafe-inline'" in policy
-    elsewhere = client.get("/p/measured/runs/").headers["Content-Security-Policy"]
+    elsewhere = client.get("/p/desk/runs/").headers["Content-Security-Policy"]
     assert "unsafe-inline" not in elsewhere
 
 
 def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, project: Project) -> None:
-    page = logged_in(client, project).get(address(project)).text
+    page = given.logged_in(client, project).get(address(project)).text
     found = re.search(r'data-plotly="([^"]+)"', page)
     assert found is not None
     script = client.get(found[1])
@@ -171,7 +170,7 @@ def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, p
 
 
 def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     assert "No run has ended yet" in client.get(address(project)).text
     fill(project, runs=3, days=2, is_scripted=True)
     Run.objects.filter(project=project, state="finished").update(is_scripted=True)
@@ -187,9 +186,9 @@ def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project:
 def test_the_files_have_the_figures_of_the_page(client: Client, project: Project) -> None:
     fill(project, runs=30, agent="=1+1")
     fill(project, runs=3, agent="b", seed=5)
-    logged_in(client, project)
+    given.logged_in(client, project)
     answer = client.get(address(project, "runs.csv?period=90d"))
-    assert answer.headers["Content-Disposition"].startswith('attachment; filename="metrics-runs-measured-')
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="metrics-runs-desk-')
     lines = list(csv.DictReader(io.StringIO(answer.text)))
     (runs,) = [line for line in lines if line["what"] == "figure" and line["name"] == "runs"]
     assert float(runs["value"]) == 33
@@ -200,9 +199,9 @@ def test_the_files_have_the_figures_of_the_page(client: Client, project: Project
 
 
 def test_reviews_have_their_page_and_files(client: Client) -> None:
-    review = waiting_review(unsure_project("reviewed"))
+    review = given.waiting_review(given.unsure_project("reviewed"))
     project = review.project
-    logged_in(client, project)
+    given.logged_in(client, project)
     page = client.get(address(project, "reviews/?scripted=1"))
     values = {figure.name: figure.value for figure in page.context["headline"]}
     assert (values["queue_length"], values["decided"], values["overrule_rate"]) == ("1", "0", "–")
@@ -224,11 +223,85 @@ def test_reviews_have_their_page_and_files(client: Client) -> None:
 
 
 def test_the_overview_says_how_the_last_week_went(client: Client, project: Project) -> None:
-    logged_in(client, project)
-    assert client.get("/p/measured/").context["figures"] == []
+    given.logged_in(client, project)
+    assert client.get("/p/desk/").context["figures"] == []
     fill(project, runs=20, days=7)
-    page = client.get("/p/measured/")
+    page = client.get("/p/desk/")
     rate = page.context["figures"][0]
     assert (rate.name, rate.of) == ("success_rate_with_reflection", "20")
     assert client.get(rate.href).context["behind"].runs.count() == 20
-    assert 'href="/p/measured/metrics/?period=7d"' in page.text
+    assert 'href="/p/desk/metrics/?period=7d"' in page.text
+
+
+# Metrics over REST: what is told, to whom, of which runs, and what is refused.
+
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
+PERIOD = {"since": "2026-03-03", "until": "2026-03-04"}
+READS = [Scope.METRICS_READ.value]
+
+
+def caller_with_runs(*, runs: int = 20, agent: str = "") -> Caller:
+    caller = given.caller(scopes=READS)
+    random_project(caller.project, runs=runs, seed=runs, until=NOON, days=2)
+    ended(caller.project, agent=agent)
+    figure_due()
+    return caller
+
+
+def ended(project: Project, *, agent: str, outcome: Outcome = Outcome.FAILED, at: datetime = NOON) -> Run:
+    return begin(project, agent=agent).end(outcome, kept=None, at=at)
+
+
+def test_without_a_period_it_is_the_last_thirty_days() -> None:
+    caller = given.caller(scopes=READS)
+    today = datetime.now(UTC)
+    ended(caller.project, agent="", at=today)
+    ended(caller.project, agent="", at=today - timedelta(days=30))
+    figure_due()
+    body = caller.get("metrics").body
+    assert (body["figures"]["runs"]["value"], body["before"]["runs"]["value"]) == (1, 1)
+    assert (body["chosen"]["until"], len(body["points"])) == (today.date().isoformat(), 30)
+
+
+def test_the_runs_behind_a_figure_are_told_page_by_page_and_without_what_they_wrote() -> None:
+    caller = caller_with_runs(runs=30)
+    counted = caller.get("metrics", **PERIOD).body["figures"]["runs"]["value"]
+    page = caller.get("metrics/runs", figure="runs", limit="5", **PERIOD).body
+    seen = [one["id"] for one in page["results"]]
+    while page["next"]:
+        page = caller.get(page["next"]).body
+        seen += [one["id"] for one in page["results"]]
+    assert len(seen) == len(set(seen)) == counted > 5
+    assert page["results"][0].keys() == {
+        *("id", "task_id", "mode", "state", "outcome", "attempts", "created_at", "finished_at")
+    }
+    failed = caller.get("metrics/runs", figure="outcomes", key="failed", **PERIOD).body["results"]
+    assert {one["outcome"] for one in failed} == {"failed"}
+    assert caller.get("metrics/runs", figure="queue_length", **PERIOD).body["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("metrics", {"since": "2026-03-05", "until": "2026-03-04"}, "since"),
+        ("metrics", {"since": "2025-01-01", "until": "2026-03-04"}, "since"),
+        ("metrics", {"since": "yesterday"}, "since"),
+        ("metrics", {"until": "0001-01-01"}, "until"),
+        ("metrics", {"until": "9999-12-31"}, "until"),
+        ("metrics", {"mode": "best"}, "mode"),
+        ("metrics", {"agnet": "x"}, "agnet"),
+        ("metrics.csv", {"scripted": "maybe"}, "scripted"),
+        ("metrics/definitions", {"figure": "runs"}, "figure"),
+        ("metrics/runs", {}, "figure"),
+        ("metrics/runs", {"figure": "nothing"}, "figure"),
+        ("metrics/runs", {"figure": "runs", "key": "maybe"}, "figure"),
+        ("metrics/runs", {"figure": "modes", "key": "a\0b"}, "key"),
+        ("metrics/runs", {"figure": "runs", "cursor": "x"}, "cursor"),
+        ("metrics/runs", {"figure": "runs", "hour": "9"}, "hour"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_its_name(path: str, query: dict[str, str], field: str) -> None:
+    answer = given.caller(scopes=READS).get(path, **query)
+    then.refused(answer, 400)
+    assert field in {error["field"] for error in answer.body["errors"]}

@@ -15,7 +15,7 @@ from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.runs_behind import runs_behind_reviews
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_member, make_project
+from tests import given
 from tests.metrics.recorded import Rows, begin
 from tests.reviews.panels import adjudication, open_panel, panel_project, people, say
 from tests.reviews.undoing import claimed, decide, gone_on
@@ -68,8 +68,7 @@ def values(found: ReviewFigures) -> dict[str, float | None]:
     return {name: figure.value for name, figure in found.figures.items()}
 
 
-def test_percentiles_lie_between_the_two_nearest_times() -> None:
-    project = make_project()
+def test_percentiles_lie_between_the_two_nearest_times(project: Project) -> None:
     for number in range(1, 6):
         review(project, took_s=number * 100, overruled=number == 1)
     assert values(figures(project)) == {
@@ -83,8 +82,7 @@ def test_percentiles_lie_between_the_two_nearest_times() -> None:
     }
 
 
-def test_the_queue_is_as_it_is_now_whatever_the_period() -> None:
-    project = make_project()
+def test_the_queue_is_as_it_is_now_whatever_the_period(project: Project) -> None:
     for hours in (0.5, 1, 3, 20, 80, 24 * 30):
         review(project, took_s=None, since=NOW - timedelta(hours=hours))
     found = review_figures(
@@ -95,8 +93,7 @@ def test_the_queue_is_as_it_is_now_whatever_the_period() -> None:
     assert values(found)["decided"] == 0
 
 
-def test_each_age_leads_to_the_runs_that_have_waited_so_long() -> None:
-    project = make_project()
+def test_each_age_leads_to_the_runs_that_have_waited_so_long(project: Project) -> None:
     now = datetime.now(UTC)
     for hours in (0.1, 0.5, 3, 20, 24 * 30):
         review(project, took_s=None, since=now - timedelta(hours=hours))
@@ -109,8 +106,7 @@ def test_each_age_leads_to_the_runs_that_have_waited_so_long() -> None:
         runs_behind_reviews(project.pk, on(), "ages", "old")
 
 
-def test_decisions_are_told_by_the_day_and_the_week_in_which_they_were_made() -> None:
-    project = make_project()
+def test_decisions_are_told_by_the_day_and_the_week_in_which_they_were_made(project: Project) -> None:
     review(project, took_s=10, at=NOW.replace(hour=0, minute=0))
     review(project, took_s=30, at=NOW - timedelta(days=1))
     review(project, took_s=50, at=NOW - timedelta(days=6), overruled=True)
@@ -125,8 +121,7 @@ def test_decisions_are_told_by_the_day_and_the_week_in_which_they_were_made() ->
     assert figures(project).before["decided"].value == 1
 
 
-def test_reviewers_and_critics_have_their_share_of_overruling() -> None:
-    project = make_project()
+def test_reviewers_and_critics_have_their_share_of_overruling(project: Project) -> None:
     for number in range(4):
         review(project, by="anna", overruled=number < 3, critic="openai/small")
     review(project, by="bob", critic="openai/large")
@@ -141,8 +136,7 @@ def test_reviewers_and_critics_have_their_share_of_overruling() -> None:
     assert found.reasons == {"audit": 6}
 
 
-def test_copies_and_edits_say_nothing_of_a_critic_but_are_a_reviewers_work() -> None:
-    project = make_project()
+def test_copies_and_edits_say_nothing_of_a_critic_but_are_a_reviewers_work(project: Project) -> None:
     first = review(project, overruled=True)
     review(project, parent=first.run)
     edited = review(project)
@@ -152,8 +146,7 @@ def test_copies_and_edits_say_nothing_of_a_critic_but_are_a_reviewers_work() -> 
     assert [(one.decided, one.overruled) for one in found.by_reviewer] == [(3, 1)]
 
 
-def test_a_choice_narrows_decisions_down_and_scripted_runs_are_apart() -> None:
-    project = make_project()
+def test_a_choice_narrows_decisions_down_and_scripted_runs_are_apart(project: Project) -> None:
     review(project, agent="writer", overruled=True)
     review(project)
     scripted = review(project, by="carl")
@@ -164,7 +157,7 @@ def test_a_choice_narrows_decisions_down_and_scripted_runs_are_apart() -> None:
     assert values(figures(project, on(model="openai/actor")))["decided"] == 2
     assert values(figures(project, on(mode="reflexion")))["decided"] == 0
     assert [one.name for one in figures(project, on(scripted=True)).by_reviewer] == ["carl"]
-    assert values(figures(make_project()))["decided"] == 0
+    assert values(figures(given.project()))["decided"] == 0
 
 
 def today(**more: Any) -> Chosen:
@@ -172,7 +165,6 @@ def today(**more: Any) -> Chosen:
     return Chosen(since=now - timedelta(days=1), until=now, scripted=True, **more)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_is_said_blindly_is_in_no_figure_before_all_have_spoken() -> None:
     project = panel_project(reviewers=2)
     panel = open_panel(project, reviewers=2)
@@ -186,13 +178,12 @@ def test_what_is_said_blindly_is_in_no_figure_before_all_have_spoken() -> None:
     found = review_figures(project.pk, today())
     assert {one.name: one.overruled for one in found.by_reviewer} == {anna.label: 1, bob.label: 0}
     assert found.by_critic == ()
-    judge = Actor(user=make_member(project, Role.ADMIN))
+    judge = Actor(user=given.member(project, Role.ADMIN))
     decide(claimed(adjudication(panel), judge), judge, "overrule", verdict="REVISE", reason="It is dull.")
     found = review_figures(project.pk, today())
     assert [(one.decided, one.overruled) for one in found.by_critic] == [(1, 1)]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_those_who_agree_judge_a_critic_once() -> None:
     project = panel_project(reviewers=2)
     panel = open_panel(project, reviewers=2)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from notebook_app.kinds import DESK
+from notebook_app.curation import approve
+from notebook_app.kinds import DESK, EntryKind
 from notebook_app.meaning import Lacking, activate_space, keep_vectors, lacking_vectors, wanted_space
 from notebook_app.models import EmbeddingSpace as Space
 from notebook_app.models import Entry
-from notebook_app.public import EntryKind, Proposal, approve, keep
+from notebook_app.proposing import Proposal, keep
 
 
 def kept(project_id: UUID, name: str, *, approved: bool = True, **fields: object) -> Entry:

@@ -31,5 +31,5 @@ def make_entry(project: Project | UUID, **columns: Any) -> Entry:
 
 def entry_in(state: EntryState, project_id: UUID) -> Entry:
     """An entry in this state; what is merged is merged into another of the project."""
-    merged_into = make_entry(project_id) if state is EntryState.MERGED else None
+    merged_into = make_entry(project_id) if state == EntryState.MERGED else None
     return make_entry(project_id, state=state.value, merged_into=merged_into)

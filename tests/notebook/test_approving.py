@@ -14,18 +14,17 @@ from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.notebook.conflicts import UnsettleInput, unsettle
 from reflection_app.notebook.curating import approve_entry, reject_entry, reopen_entry, retire_entry, undo_curation
 from reflection_app.notebook.input import ApprovalInput, Contradictions, CurationInput, UndoInput
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.factories import make_member
+from tests import given, then
+from tests.api.caller import Caller
 from tests.notebook.at_once import at_once
 from tests.notebook.test_comparing import conflicting
-from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def caller() -> Caller:
-    return make_caller(scopes=[Scope.NOTEBOOK_READ, Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
+    return given.caller(scopes=[Scope.NOTEBOOK_READ, Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def conflict(caller: Caller) -> Conflict:
 
 @pytest.fixture
 def curator(caller: Caller) -> Actor:
-    return Actor(user=make_member(caller.project, Role.CURATOR))
+    return Actor(user=given.member(caller.project, Role.CURATOR))
 
 
 def states(conflict: Conflict) -> tuple[str, str, str]:
@@ -74,7 +73,7 @@ def test_keeping_this_one_retires_the_other_and_undo_brings_both_back(
 
 
 def test_keeping_both_needs_a_reason(caller: Caller, conflict: Conflict) -> None:
-    assert_problem(approve(caller, conflict, contradictions="keep_both"), 400)
+    then.refused(approve(caller, conflict, contradictions="keep_both"), 400)
     answer = approve(caller, conflict, contradictions="keep_both", reason="One is for tests.")
     assert (answer.status, answer.body["state"]) == (200, "approved")
     assert states(conflict) == ("settled", "approved", Entry.objects.get(pk=conflict.second_id).state)
@@ -85,7 +84,7 @@ def test_keeping_both_needs_a_reason(caller: Caller, conflict: Conflict) -> None
 
 def test_another_version_than_was_seen_is_not_approved_with_a_choice_either(caller: Caller, conflict: Conflict) -> None:
     before = states(conflict)
-    assert_problem(approve(caller, conflict, contradictions="supersede", expected_version=99), 409)
+    then.refused(approve(caller, conflict, contradictions="supersede", expected_version=99), 409)
     assert states(conflict) == before
 
 
@@ -98,7 +97,7 @@ def test_a_bulk_approval_leaves_out_what_is_contradicted(caller: Caller, conflic
 
 
 def test_the_page_asks_and_takes_the_answer(client: Client, caller: Caller, conflict: Conflict) -> None:
-    logged_in(client, caller.project, Role.CURATOR)
+    given.logged_in(client, caller.project, Role.CURATOR)
     entry = Entry.objects.get(pk=conflict.first_id)
     address = reverse("curate_entry", args=[caller.project.slug, entry.pk])
     shown = client.get(reverse("entry", args=[caller.project.slug, entry.pk])).text
@@ -107,19 +106,20 @@ def test_the_page_asks_and_takes_the_answer(client: Client, caller: Caller, conf
     refused = client.post(address, {"act": "approve", "version": entry.version})
     assert refused.status_code == 409
     assert "This contradicts" in refused.text
-    given = {"act": "approve", "version": entry.version, "contradictions": "supersede"}
-    assert client.post(address, given).status_code == 302
+    sent = {"act": "approve", "version": entry.version, "contradictions": "supersede"}
+    assert client.post(address, sent).status_code == 302
     assert states(conflict) == ("settled", "approved", "retired")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_curators_who_keep_one_side_each_one_wins(caller: Caller, conflict: Conflict) -> None:
-    curators = [Actor(user=make_member(caller.project, Role.CURATOR)) for _ in range(2)]
+    curators = [Actor(user=given.member(caller.project, Role.CURATOR)) for _ in range(2)]
     acts = list(zip((conflict.first_id, conflict.second_id), curators, strict=True)) * 3
 
-    def act(given: Any) -> bool:
+    def act(sent: Any) -> bool:
         data = ApprovalInput(contradictions=Contradictions.SUPERSEDE)
         try:
-            approve_entry(caller.project, given[0], data, actor=given[1])
+            approve_entry(caller.project, sent[0], data, actor=sent[1])
         except ActionError:
             return False
         return True

@@ -9,15 +9,16 @@ from django.utils import timezone
 
 from notebook_app.changing import change
 from notebook_app.comparing import compare, due
-from notebook_app.conflicts import Settling, list_conflicts, settle_conflict
+from notebook_app.conflicts import list_conflicts, settle_conflict
+from notebook_app.curation import edit, reject
 from notebook_app.kinds import DESK, By, Change, EntryKind
+from notebook_app.merging import reopen
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.proposing import Proposal, keep
-from notebook_app.public import edit, reject, reopen
 from tests.notebook.embedding_rows import active
 from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 SOMEBODY = By("ann")
 ALWAYS = "Always force-push to the feature branch after a rebase."
@@ -72,6 +73,7 @@ def test_whichever_is_compared_first_the_pair_is_one_row() -> None:
     assert one.pk == again.pk
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_that_are_compared_at_once_are_found_once() -> None:
     for _ in range(3):
         project = uuid4()
@@ -122,6 +124,7 @@ def test_a_conflict_stays_moot_until_both_sides_hold() -> None:
     assert state_of(conflict) == ConflictState.OPEN
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_one_that_goes_and_one_that_comes_at_once_the_conflict_ends_as_they_do() -> None:
     for _ in range(5):
         project = uuid4()
@@ -137,7 +140,7 @@ def test_of_one_that_goes_and_one_that_comes_at_once_the_conflict_ends_as_they_d
 def test_what_was_kept_both_is_asked_again_only_after_other_words() -> None:
     project = uuid4()
     conflict = conflicting(project)
-    settle_conflict(project, conflict.pk, Settling(Settlement.KEPT_BOTH, reason="two teams"), by=SOMEBODY)
+    settle_conflict(project, conflict.pk, Settlement.KEPT_BOTH, reason="two teams", by=SOMEBODY)
     assert compare(project, conflict.second_id) == []
     assert state_of(conflict) == ConflictState.SETTLED
     edit(project, conflict.second_id, by=SOMEBODY, tags=["git"])

@@ -7,14 +7,13 @@ import pytest
 from django.core.cache import cache
 from pytest_django.fixtures import Settings
 
+from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import DESK
-from notebook_app.meaning import active_space, nearest, vector_of
+from notebook_app.meaning import active_space, embedding_status, nearest, vector_of
 from notebook_app.models import Embedding, EmbeddingSpace
-from notebook_app.public import edit, embedding_status
 from reflection_app.adapters.llm import embed
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
-from reflection_app.core.turn import Turn
 from reflection_app.notebook.background import EMBED_BATCH as BATCH
 from reflection_app.notebook.background import EMBED_TURN as TURN
 from reflection_app.notebook.background import embed_waiting, resting_key
@@ -194,23 +193,6 @@ def test_where_the_provider_is_away_entries_wait_and_nothing_answers(
         assert not embed_waiting(works_for_s=600)
     assert active_space() is None
     assert "entries wait for their vectors" in caplog.text
-
-
-def test_while_one_worker_is_at_it_another_does_nothing_and_its_turn_ends_with_it(
-    settings: Settings, configured: Callable[[OpenAIServer], None]
-) -> None:
-    settings.EMBEDDING_MODEL = OLD
-    kept(uuid4(), "money")
-    busy = Turn(TURN)
-    with OpenAIServer(Provider()) as server:
-        configured(server)
-        assert busy.take()
-        assert not embed_waiting(works_for_s=600)
-        assert server.requests == []
-        busy.give_up()
-        assert not embed_waiting(works_for_s=600)
-    assert active_space() is not None
-    assert Turn(TURN).take()
 
 
 def test_a_provider_that_gives_other_vectors_than_before_is_not_paid_for_them_again_and_again(

@@ -5,8 +5,9 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
+from notebook_app.curation import edit, reject, tag
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.kinds import DESK
+from notebook_app.kinds import DESK, EntryKind
 from notebook_app.meaning import (
     WrongDimensions,
     activate_space,
@@ -21,7 +22,7 @@ from notebook_app.meaning import (
     wanted_space,
 )
 from notebook_app.models import Embedding, EmbeddingSpace, Entry
-from notebook_app.public import EntryKind, Proposal, edit, keep, reject, tag
+from notebook_app.proposing import Proposal, keep
 from tests.notebook.embedding_rows import active, fill, kept
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -5,9 +5,6 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
-from reflection_app.config import jobs
-from reflection_app.core.turn import Turn
-from reflection_app.notebook.background import EMBED_TURN as TURN
 from reflection_app.runs import jobs as tasks
 from reflection_app.runs.queueing import LAST_ASKED, Outage
 from tests.notebook.embedding_rows import kept
@@ -53,15 +50,6 @@ def test_a_broker_that_is_away_keeps_nobody_from_changing_entries(monkeypatch: p
     monkeypatch.setattr(current_app, "send_task", away)
     tasks.embed_soon()
     assert Outage.is_on()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_job_gives_way_to_a_worker_that_is_at_it() -> None:
-    turn = Turn(TURN)
-    assert turn.take()
-    jobs.embed_entries()
-    turn.give_up()
-    assert Turn(TURN).take()
 
 
 def test_entries_do_not_wait_behind_runs() -> None:

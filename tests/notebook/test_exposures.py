@@ -9,22 +9,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from notebook_app.changing import lock_notebook, lock_rows
+from notebook_app.curation import retire
+from notebook_app.exposures import earlier_draws, settle, sum_recalls, withhold
 from notebook_app.kinds import DESK
-from notebook_app.models import Exposure
-from notebook_app.public import (
-    KeptEntry,
-    earlier_draws,
-    exposures_of,
-    record_exposures,
-    retire,
-    settle,
-    sum_recalls,
-    withhold,
-)
-from tests.notebook.exposed import Found, approved_lesson, draw, row_of
+from notebook_app.lift_list import exposures_of
+from notebook_app.models import Entry, Exposure
+from tests.notebook.exposed import approved_lesson, draw, found, row_of
 from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -35,7 +28,7 @@ def project_id() -> UUID:
 def test_each_lesson_is_drawn_for_by_itself(project_id: UUID) -> None:
     lessons = [approved_lesson(project_id) for _ in range(3)]
     draws = iter([0.09, 0.1, 0.5])
-    drawn = withhold([Found(lesson, 0.7) for lesson in lessons], share=0.1, chance=lambda: next(draws))
+    drawn = withhold([found(lesson, 0.7) for lesson in lessons], share=0.1, chance=lambda: next(draws))
     assert [(one.entry_id, one.rank, one.draw, one.is_withheld) for one in drawn] == [
         (lessons[0].id, 1, 0.09, True),
         (lessons[1].id, 2, 0.1, False),
@@ -45,7 +38,7 @@ def test_each_lesson_is_drawn_for_by_itself(project_id: UUID) -> None:
 
 
 def test_about_its_share_is_withheld_and_no_lesson_tells_of_another(project_id: UUID) -> None:
-    lessons = [Found(approved_lesson(project_id), 1.0) for _ in range(2)]
+    lessons = [found(approved_lesson(project_id), 1.0) for _ in range(2)]
     chance = Random(4)
     rounds = [withhold(lessons, share=0.3, chance=chance.random) for _ in range(4_000)]
     first, second = ([one[place].is_withheld for one in rounds] for place in (0, 1))
@@ -110,6 +103,7 @@ def test_an_outcome_is_settled_corrected_and_taken_back(project_id: UUID) -> Non
     assert Exposure.objects.get(subject="other").succeeded is None
 
 
+@pytest.mark.django_db(transaction=True)
 def test_many_at_once_record_each_draw_once(project_id: UUID) -> None:
     lessons = [approved_lesson(project_id) for _ in range(6)]
     chance = Random(8)
@@ -128,6 +122,7 @@ def test_many_at_once_record_each_draw_once(project_id: UUID) -> None:
         assert row_of(lesson).recalled == given
 
 
+@pytest.mark.django_db(transaction=True)
 def test_curators_and_recalls_at_once_wait_for_nobody_in_a_circle(project_id: UUID) -> None:
     lessons = [approved_lesson(project_id) for _ in range(4)]
 
@@ -136,7 +131,7 @@ def test_curators_and_recalls_at_once_wait_for_nobody_in_a_circle(project_id: UU
             draw(project_id, f"run {number} {round_}", lessons, draws=[0.5] * 4)
             settle(project_id, subject=f"run {number} {round_}", succeeded=True)
 
-    def curate(lesson: KeptEntry) -> None:
+    def curate(lesson: Entry) -> None:
         retire(project_id, lesson.id, by=DESK, reason="Wrong.")
 
     work = [partial(recall, number) for number in range(4)] + [partial(curate, lesson) for lesson in reversed(lessons)]
@@ -155,14 +150,7 @@ def test_exposures_are_listed_page_by_page_of_ones_own_project_alone(project_id:
     assert exposures_of(uuid4(), lesson.id, limit=3).exposures == []
 
 
-def test_the_same_draws_recorded_twice_change_nothing(project_id: UUID) -> None:
-    lesson, second = approved_lesson(project_id), approved_lesson(project_id)
-    drawn = draw(project_id, "run", [lesson, second], draws=[0.5, 0.5])
-    record_exposures(project_id, subject="run", drawn=drawn, is_counted=True)
-    assert Exposure.objects.count() == 2
-    assert row_of(lesson).recalled == 1
-
-
+@pytest.mark.django_db(transaction=True)
 def test_what_is_summed_up_by_several_at_once_is_counted_once(project_id: UUID) -> None:
     lessons = [approved_lesson(project_id) for _ in range(3)]
     for number in range(30):
@@ -175,6 +163,7 @@ def test_what_is_summed_up_by_several_at_once_is_counted_once(project_id: UUID) 
     assert row_of(lessons[0]).last_recalled_at == newest.created_at
 
 
+@pytest.mark.django_db(transaction=True)
 def test_draws_wait_for_nobody_who_works_on_the_notebook(project_id: UUID) -> None:
     lessons = [approved_lesson(project_id) for _ in range(2)]
     with transaction.atomic():

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from django.apps import apps
 
+from notebook_app.comparing import compare
 from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.interchange.exporting import json_lines
@@ -19,8 +20,7 @@ from notebook_app.listing import Listing
 from notebook_app.merging import merge, reopen
 from notebook_app.models import Conflict, Entry, Exposure
 from notebook_app.proposing import Proposal, keep, own_evidence, take_back_proposal
-from notebook_app.public import compare
-from notebook_app.reading import shown, wordings_of
+from notebook_app.reading import wordings_of
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_other_words_under_the_same_source_are_counted_and_stored() -> None:
     keep(project_id, first)
     entry = keep(project_id, other).entry
     assert (entry.content, entry.occurrences) == ("Pass from 50.", 2)
-    [wording] = wordings_of([shown(entry)])[entry.pk]
+    [wording] = wordings_of([entry])[entry.pk]
     assert wording.said == {"content": "Pass up to 50."}
 
 
@@ -128,7 +128,7 @@ def test_words_that_an_entry_got_by_an_edit_are_known_and_so_are_those_it_had() 
     assert (now.entry.pk, now.is_new) == (entry.pk, False)
     before = keep(project_id, Proposal(EntryKind.RULE, "Scores", content="Pass >= 50", evidence=own_evidence()))
     assert (before.entry.pk, before.entry.occurrences) == (entry.pk, 3)
-    assert [one.said for one in wordings_of([shown(before.entry)])[entry.pk]] == [{"content": "Pass >= 50"}]
+    assert [one.said for one in wordings_of([before.entry])[entry.pk]] == [{"content": "Pass >= 50"}]
 
 
 def test_a_merge_keeps_the_words_of_the_entry_that_gives_way_and_an_export_takes_them_along() -> None:
@@ -139,18 +139,18 @@ def test_a_merge_keeps_the_words_of_the_entry_that_gives_way_and_an_export_takes
     )
     merged = merge(project_id, gone_id=gone.pk, into_id=stays.pk, by=ANNA)
     assert merged.agents == ["Retry two times", "Retry twice"]
-    [wording] = wordings_of([shown(merged)])[stays.pk]
+    [wording] = wordings_of([merged])[stays.pk]
     assert (wording.said["name"], wording.entry_id) == ("Retry twice", gone.pk)
     assert merged.evidence.exclude(wordings=[]).get().wordings[0]["name"] == "Retry twice"
 
-    [line] = json_lines([shown(merged)])
+    [line] = json_lines([merged])
     item = read_line(json.loads(line), file="entries.jsonl")
     assert [said["name"] for said in item.wordings] == ["Retry twice"]
     assert item.agents == merged.agents
 
     reopen(project_id, gone.pk, by=ANNA)
     parted = Entry.objects.get(pk=stays.pk)
-    assert (parted.agents, wordings_of([shown(parted)])) == (["Retry two times"], {})
+    assert (parted.agents, wordings_of([parted])) == (["Retry two times"], {})
 
 
 @pytest.mark.parametrize("typed", ["NFC", "NFD"])

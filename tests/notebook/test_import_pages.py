@@ -12,9 +12,8 @@ from notebook_app.models import Entry, ImportBatch
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.notebook.proposing import carry_out_import
-from tests.factories import make_project
+from tests import given
 from tests.notebook.interchange.test_reading import MARKDOWN, NOTE
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 PAGE = "/p/nb/notebook/import/"
@@ -22,7 +21,7 @@ PAGE = "/p/nb/notebook/import/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("nb")
+    return given.project("nb")
 
 
 def uploaded(name: str, content: object) -> SimpleUploadedFile:
@@ -38,7 +37,7 @@ def handed_in(client: Client, *files: SimpleUploadedFile) -> str:
 
 
 def test_an_import_is_shown_then_carried_out_then_counted(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
+    given.logged_in(client, project, role=Role.CURATOR)
     shown = handed_in(client, uploaded("nb.json", NOTE), uploaded("p.md", MARKDOWN), uploaded("x.txt", "?"))
     page = client.get(shown).text
     assert "Would be added" in page
@@ -55,17 +54,8 @@ def test_an_import_is_shown_then_carried_out_then_counted(client: Client, projec
     assert {"import.previewed", "import.begun"} <= set(AuditEntry.objects.values_list("action", flat=True))
 
 
-def test_pressing_twice_imports_once(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
-    shown = handed_in(client, uploaded("nb.json", NOTE))
-    for _ in range(2):
-        client.post(f"{shown}apply/")
-        carry_out_import(ImportBatch.objects.get().pk)
-    assert Entry.objects.get().occurrences == 1
-
-
 def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
+    given.logged_in(client, project, role=Role.CURATOR)
     client.post(f"{handed_in(client, uploaded('nb.json', NOTE))}apply/")
     carry_out_import(ImportBatch.objects.get().pk)
     page = client.get(handed_in(client, uploaded("nb.json", NOTE | {"category": "hallucination"}))).text
@@ -75,7 +65,7 @@ def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: P
 
 
 def test_without_a_file_or_with_too_much_nothing_is_kept(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
+    given.logged_in(client, project, role=Role.CURATOR)
     response = client.post(PAGE)
     assert (response.status_code, "choose at least one file" in response.text) == (400, True)
     large = SimpleUploadedFile("a.jsonl", b" " * 20_000_001)
@@ -84,7 +74,7 @@ def test_without_a_file_or_with_too_much_nothing_is_kept(client: Client, project
 
 
 def test_hostile_names_and_words_stay_words(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
+    given.logged_in(client, project, role=Role.CURATOR)
     evil = "<script>alert(1)</script>"
     shown = handed_in(client, uploaded("x.json", NOTE | {"name": evil}), uploaded("<b>.txt", "x"))
     page = client.get(shown).text
@@ -94,7 +84,7 @@ def test_hostile_names_and_words_stay_words(client: Client, project: Project) ->
 
 
 def test_the_notebook_is_taken_along_as_lines_and_as_an_archive(client: Client, project: Project) -> None:
-    logged_in(client, project, role=Role.CURATOR)
+    given.logged_in(client, project, role=Role.CURATOR)
     client.post(f"{handed_in(client, uploaded('nb.json', NOTE), uploaded('p.md', MARKDOWN))}apply/")
     carry_out_import(ImportBatch.objects.get().pk)
     lines = client.get("/p/nb/notebook/notebook.jsonl")

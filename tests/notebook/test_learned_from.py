@@ -3,15 +3,15 @@
 import pytest
 from django.test import Client
 
-from notebook_app.public import EntryKind, Proposal, keep_all
+from notebook_app.kinds import EntryKind
+from notebook_app.proposing import Proposal, keep_all
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.models import Attempt, Verdict
-from tests.factories import make_project
+from tests import given
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tool_failures import report
-from tests.web.stories import logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAME = "Write the title first"
 
 
@@ -24,7 +24,7 @@ def evidence_of(project: Project, kind: str) -> tuple[dict[str, str], str]:
     if kind == "report":
         kept = kept_report(begun_run(project))
         return {kind: kept.reflection_id}, f"{base}/reports/{kept.reflection_id}/"
-    review = waiting_review(project, mode="actor_critic")
+    review = given.waiting_review(project, mode="actor_critic")
     run, attempt = f"{base}/runs/{review.run_id}/", Attempt.objects.get(run=review.run_id)
     verdict = Verdict.objects.get(attempt=attempt)
     found = {
@@ -39,9 +39,9 @@ def evidence_of(project: Project, kind: str) -> tuple[dict[str, str], str]:
 
 @pytest.mark.parametrize("kind", ["run", "attempt", "verdict", "review", "report", "tool_failure"])
 def test_evidence_leads_both_ways(client: Client, kind: str) -> None:
-    project = unsure_project("desk")
+    project = given.unsure_project("desk")
     refs, address = evidence_of(project, kind)
-    logged_in(client, project, Role.CURATOR)
+    given.logged_in(client, project, Role.CURATOR)
     assert NAME not in client.get(address).text
     entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, NAME, evidence=refs)])[0].entry
 
@@ -53,12 +53,12 @@ def test_evidence_leads_both_ways(client: Client, kind: str) -> None:
 
 
 def test_what_another_project_has_is_not_led_to(client: Client) -> None:
-    project, other = unsure_project("desk"), make_project("other")
+    project, other = given.unsure_project("desk"), given.project("other")
     for number, kind in enumerate(("attempt", "verdict")):
-        refs, _address = evidence_of(unsure_project(f"third-{number}"), kind)
+        refs, _address = evidence_of(given.unsure_project(f"third-{number}"), kind)
         entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, NAME, evidence=refs)])[0].entry
         keep_all(other.pk, [Proposal(EntryKind.LESSON, NAME, evidence=refs)])
-    page = logged_in(client, project, Role.CURATOR).get(f"/p/desk/notebook/entries/{entry.pk}/").text
+    page = given.logged_in(client, project, Role.CURATOR).get(f"/p/desk/notebook/entries/{entry.pk}/").text
     assert "attempt: not in this project any more" in page
     assert "verdict: not in this project any more" in page
     assert "/p/third" not in page

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from notebook_app import public
+from notebook_app import curation, merging
 from notebook_app.kinds import EVERY, By, ChangedMeanwhile, EntryKind, EntryState, NoSuchEntry, NotPossibleNow, Refused
 from notebook_app.models import Entry
 from notebook_app.proposing import Proposal
@@ -50,19 +50,19 @@ def acts(project_id: UUID, entry_id: UUID, **guard: Any) -> dict[str, Callable[[
     one: dict[str, Any] = {"by": ANNA, **guard}
     two: dict[str, Any] = {"by": ANNA, **versions}
     return {
-        "approve": lambda: public.approve(project_id, entry_id, **one),
-        "reject": lambda: public.reject(project_id, entry_id, **one),
-        "retire": lambda: public.retire(project_id, entry_id, reason="Not so.", **one),
-        "reopen": lambda: public.reopen(project_id, entry_id, **one),
-        "edit": lambda: public.edit(project_id, entry_id, content="Otherwise", **one),
-        "restore": lambda: public.restore(project_id, entry_id, number=1, **one),
-        "clear": lambda: public.clear(project_id, entry_id, **one),
-        "split": lambda: public.split(project_id, entry_id, into=part, **one),
-        "merge": lambda: public.merge(project_id, gone_id=entry_id, into_id=other(), **two),
-        "absorb": lambda: public.merge(project_id, gone_id=other(), into_id=entry_id, **two),
-        "supersede": lambda: public.supersede(project_id, gone_id=entry_id, by_id=other(), **two),
-        "tag": lambda: public.tag(project_id, entry_id, tags=["x"], **one),
-        "own": lambda: public.own(project_id, entry_id, owner_id=None, **one),
+        "approve": lambda: curation.approve(project_id, entry_id, **one),
+        "reject": lambda: curation.reject(project_id, entry_id, **one),
+        "retire": lambda: curation.retire(project_id, entry_id, reason="Not so.", **one),
+        "reopen": lambda: merging.reopen(project_id, entry_id, **one),
+        "edit": lambda: curation.edit(project_id, entry_id, content="Otherwise", **one),
+        "restore": lambda: curation.restore(project_id, entry_id, number=1, **one),
+        "clear": lambda: curation.clear(project_id, entry_id, **one),
+        "split": lambda: merging.split(project_id, entry_id, into=part, **one),
+        "merge": lambda: merging.merge(project_id, gone_id=entry_id, into_id=other(), **two),
+        "absorb": lambda: merging.merge(project_id, gone_id=other(), into_id=entry_id, **two),
+        "supersede": lambda: merging.supersede(project_id, gone_id=entry_id, by_id=other(), **two),
+        "tag": lambda: curation.tag(project_id, entry_id, tags=["x"], **one),
+        "own": lambda: curation.own(project_id, entry_id, owner=None, **one),
     }
 
 
@@ -93,7 +93,7 @@ def test_a_change_is_made_from_the_states_that_allow_it_and_from_no_other(act: s
 def test_what_was_changed_since_it_was_seen_is_left_as_it_is(act: str) -> None:
     state = next(iter(TABLE[act][0] - {M}))
     entry = make_entry(uuid4(), state=state.value)
-    public.tag(entry.project_id, entry.pk, tags=["by bob"], by=By("bob"))
+    curation.tag(entry.project_id, entry.pk, tags=["by bob"], by=By("bob"))
     with pytest.raises(ChangedMeanwhile) as refused:
         acts(entry.project_id, entry.pk, expected_version=1)[act]()
     assert (refused.value.version, refused.value.by) == (2, "bob")
@@ -111,19 +111,19 @@ def test_what_screening_found_keeps_an_entry_from_being_approved_until_somebody_
     entry = make_entry(uuid4())
     Entry.objects.filter(pk=entry.pk).update(flags=[{"rule": "orders", "quote": "ignore all"}])
     with pytest.raises(Refused) as refused:
-        public.approve(entry.project_id, entry.pk, by=ANNA)
+        curation.approve(entry.project_id, entry.pk, by=ANNA)
     assert refused.value.field == "flags"
     assert Entry.objects.get(pk=entry.pk).version == 1
-    public.clear(entry.project_id, entry.pk, by=ANNA)
+    curation.clear(entry.project_id, entry.pk, by=ANNA)
     # Labels are no words: what was looked at stays looked at.
-    public.edit(entry.project_id, entry.pk, category="x", by=ANNA)
-    assert public.approve(entry.project_id, entry.pk, by=ANNA).state == A
+    curation.edit(entry.project_id, entry.pk, category="x", by=ANNA)
+    assert curation.approve(entry.project_id, entry.pk, by=ANNA).state == A
 
 
 def test_an_edit_that_changes_nothing_is_no_version() -> None:
     entry = make_entry(uuid4(), content="As it is")
-    assert public.edit(entry.project_id, entry.pk, by=ANNA, content="As it is").version == 1
-    assert public.restore(entry.project_id, entry.pk, number=1, by=ANNA).version == 1
+    assert curation.edit(entry.project_id, entry.pk, by=ANNA, content="As it is").version == 1
+    assert curation.restore(entry.project_id, entry.pk, number=1, by=ANNA).version == 1
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_an_edit_that_changes_nothing_is_no_version() -> None:
 def test_an_edit_out_of_bounds_names_the_field(columns: dict[str, Any], field: str) -> None:
     entry = make_entry(uuid4())
     with pytest.raises(Refused) as refused:
-        public.edit(entry.project_id, entry.pk, by=ANNA, **columns)
+        curation.edit(entry.project_id, entry.pk, by=ANNA, **columns)
     assert refused.value.field == field
     assert Entry.objects.get(pk=entry.pk).version == 1
 
@@ -151,5 +151,5 @@ def test_an_edit_out_of_bounds_names_the_field(columns: dict[str, Any], field: s
 def test_retiring_needs_a_reason() -> None:
     entry = make_entry(uuid4(), state=A.value)
     with pytest.raises(Refused) as refused:
-        public.retire(entry.project_id, entry.pk, by=ANNA, reason="  ")
+        curation.retire(entry.project_id, entry.pk, by=ANNA, reason="  ")
     assert refused.value.field == "reason"

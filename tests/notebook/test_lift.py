@@ -130,26 +130,6 @@ def test_of_lessons_that_do_nothing_at_most_one_in_20_is_ever_accused_or_praised
     assert false / lessons <= LEVEL
 
 
-def test_watching_the_plain_interval_instead_would_accuse_many_more() -> None:
-    chance, lessons, false = Random(5), 200, 0
-    for _ in range(lessons):
-        told = outcomes(chance, runs=1_000, share=0.1, without=0.5, with_it=0.5)
-        false += _ever_without_zero(told)
-    assert false / lessons > 2 * LEVEL
-
-
-def _ever_without_zero(told: str) -> bool:
-    counts = dict.fromkeys("GgWw", 0)
-    for letter in told:
-        counts[letter] += 1
-        if letter in "Ww" and counts["W"] + counts["w"] >= 10:
-            arms = (Arm(counts["G"] + counts["g"], counts["G"]), Arm(counts["W"] + counts["w"], counts["W"]))
-            found = newcombe(*arms)
-            if found is not None and not found.has_zero:
-                return True
-    return False
-
-
 @pytest.mark.parametrize(
     ("without", "with_it", "share", "verdict"),
     [

@@ -9,17 +9,17 @@ from uuid import UUID
 import pytest
 from django.db import connection, transaction
 
-from notebook_app import public
+from notebook_app import comparing, curation, exposures, learning, merging
 from notebook_app.changing import lock_notebook, lock_rows
-from notebook_app.interchange.importing import begin_import, import_some, preview
+from notebook_app.interchange.importing import begin_import, import_some, planned, preview
 from notebook_app.interchange.reading import HandedIn
 from notebook_app.kinds import By, EntryKind
 from notebook_app.models import Conflict, Entry
-from notebook_app.proposing import Proposal
+from notebook_app.proposing import Proposal, keep
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
-from tests.factories import make_project
+from tests import given
 from tests.notebook.entries import make_entry
 from tests.pace import PATIENCE_S
 
@@ -36,15 +36,15 @@ def import_both(project: Project, one: Entry, other: Entry) -> None:
     ]
     handed_in = HandedIn("entries.jsonl", "\n".join(map(json.dumps, lines)).encode())
     shown = preview(project.pk, [handed_in], by=ANNA)
-    assert shown.would == {"change": 1, "add": 1}
+    assert [one.step for one in planned(shown)] == ["change", "add"]
     begin_import(project.pk, shown.id)
     import_some(shown.id)
 
 
 def sum_both(project: Project, one: Entry, other: Entry) -> None:
-    drawn = [public.Drawn(entry.pk, 1, 1, 1.0, 0.1, 0.5, is_withheld=False) for entry in (one, other)]
-    public.record_exposures(project.pk, subject="run", drawn=drawn, is_counted=True)
-    public.sum_recalls()
+    drawn = [exposures.Drawn(entry.pk, 1, 1, 1.0, 0.1, 0.5, is_withheld=False) for entry in (one, other)]
+    exposures.record_exposures(project.pk, subject="run", drawn=drawn, is_counted=True)
+    exposures.sum_recalls()
 
 
 def approve_both_at_once(project: Project, one: Entry, other: Entry) -> None:
@@ -57,17 +57,17 @@ ACTS: dict[str, Act] = {
     "import": import_both,
     "sum": sum_both,
     "bulk": approve_both_at_once,
-    "reject": lambda project, one, _: public.reject(project.pk, one.pk, by=ANNA),
-    "merge": lambda project, one, other: public.merge(project.pk, gone_id=one.pk, into_id=other.pk, by=ANNA),
-    "propose": lambda project, one, _: public.keep(project.pk, Proposal(EntryKind.LESSON, "Something that is new")),
-    "compare": lambda project, one, _: public.compare(project.pk, one.pk),
-    "unlearn": lambda project, one, _: public.unlearn(project.pk, refs={"run": "1"}),
+    "reject": lambda project, one, _: curation.reject(project.pk, one.pk, by=ANNA),
+    "merge": lambda project, one, other: merging.merge(project.pk, gone_id=one.pk, into_id=other.pk, by=ANNA),
+    "propose": lambda project, one, _: keep(project.pk, Proposal(EntryKind.LESSON, "Something that is new")),
+    "compare": lambda project, one, _: comparing.compare(project.pk, one.pk),
+    "unlearn": lambda project, one, _: learning.unlearn(project.pk, refs={"run": "1"}),
 }
 
 
 @pytest.mark.parametrize("name", ACTS)
 def test_who_waits_for_the_notebook_holds_none_of_its_rows(name: str) -> None:
-    project = make_project()
+    project = given.project()
     one, other = (make_entry(project, name=f"Close the file {n}", flags=[]) for n in "ab")
     pair = sorted((one, other), key=lambda entry: entry.pk)
     conflict = Conflict.objects.create(

@@ -6,14 +6,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from notebook_app import meaning
+from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import DESK, EntryKind
 from notebook_app.meaning import active_space, nearest, opening, vector_of
 from notebook_app.models import Embedding
-from notebook_app.public import edit
 from tests.notebook.embedding_rows import active, kept
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_without_vectors_nothing_is_near_and_no_entry_has_one() -> None:

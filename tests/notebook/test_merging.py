@@ -4,8 +4,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from notebook_app import public
-from notebook_app.kinds import By, Change, ChangedMeanwhile, EntryKind, EntryState, Refused
+from notebook_app import curation, merging
+from notebook_app.kinds import By, Change, ChangedMeanwhile, EntryKind, EntryState, NotPossibleNow, Refused
 from notebook_app.models import Entry
 from notebook_app.proposing import Proposal, keep
 from tests.notebook.at_once import at_once
@@ -35,7 +35,7 @@ def now(entry: Entry) -> Entry:
 def test_merged_entries_count_what_both_rest_on_once() -> None:
     project_id = uuid4()
     gone, into = found(project_id, "A", "1", "2", "3"), found(project_id, "B", "3", "4")
-    merged = public.merge(project_id, gone_id=gone.pk, into_id=into.pk, by=ANNA, content="Both of it")
+    merged = merging.merge(project_id, gone_id=gone.pk, into_id=into.pk, by=ANNA, content="Both of it")
     assert (merged.occurrences, runs_of(merged), merged.content) == (4, {"1", "2", "3", "4"}, "Both of it")
     assert (now(gone).state, now(gone).merged_into_id, runs_of(gone)) == ("merged", into.pk, {"1", "2", "3"})
     # One change of each is one version of each.
@@ -45,8 +45,8 @@ def test_merged_entries_count_what_both_rest_on_once() -> None:
 def test_what_is_found_again_is_counted_on_the_entry_that_stays_through_every_merge() -> None:
     project_id = uuid4()
     one, two, three = (found(project_id, name, name) for name in "ABC")
-    public.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
-    public.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
+    merging.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
+    merging.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
     again = keep(project_id, rule(" A ", "new"))
     assert (again.entry.pk, again.is_new, again.entry.occurrences) == (three.pk, False, 4)
 
@@ -54,11 +54,11 @@ def test_what_is_found_again_is_counted_on_the_entry_that_stays_through_every_me
 def test_reopening_takes_from_every_entry_of_the_chain_what_was_lent() -> None:
     project_id = uuid4()
     one, two, three = found(project_id, "A", "1", "2"), found(project_id, "B", "2", "3"), found(project_id, "C", "4")
-    public.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
-    public.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
+    merging.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
+    merging.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
     keep(project_id, rule("A", "since"))
     assert runs_of(three) == {"1", "2", "3", "4", "since"}
-    public.reopen(project_id, one.pk, by=ANNA)
+    merging.reopen(project_id, one.pk, by=ANNA)
     assert (now(one).state, now(one).occurrences, now(one).merged_into_id) == ("proposed", 2, None)
     assert (now(two).occurrences, runs_of(two)) == (2, {"2", "3"})
     assert (now(three).occurrences, runs_of(three)) == (4, {"2", "3", "4", "since"})
@@ -69,9 +69,9 @@ def test_reopening_takes_from_every_entry_of_the_chain_what_was_lent() -> None:
 def test_an_entry_can_be_merged_back_into_the_one_that_came_out_of_it() -> None:
     project_id = uuid4()
     one, two = found(project_id, "A", "1"), found(project_id, "B", "2")
-    public.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
-    public.reopen(project_id, one.pk, by=ANNA)
-    public.merge(project_id, gone_id=two.pk, into_id=one.pk, by=ANNA)
+    merging.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
+    merging.reopen(project_id, one.pk, by=ANNA)
+    merging.merge(project_id, gone_id=two.pk, into_id=one.pk, by=ANNA)
     assert (now(one).occurrences, runs_of(one)) == (2, {"1", "2"})
     assert keep(project_id, rule("B", "3")).entry.pk == one.pk
 
@@ -79,7 +79,7 @@ def test_an_entry_can_be_merged_back_into_the_one_that_came_out_of_it() -> None:
 def test_a_superseded_entry_is_counted_by_itself_and_stays_retired() -> None:
     project_id = uuid4()
     tabs, spaces = found(project_id, "Use tabs", "1"), found(project_id, "Use spaces", "2")
-    stays = public.supersede(project_id, gone_id=tabs.pk, by_id=spaces.pk, by=ANNA)
+    stays = merging.supersede(project_id, gone_id=tabs.pk, by_id=spaces.pk, by=ANNA)
     assert (now(tabs).state, now(tabs).merged_into_id) == ("retired", spaces.pk)
     again = keep(project_id, rule("Use tabs", "3")).entry
     assert (again.pk, again.state, again.occurrences) == (tabs.pk, "retired", 2)
@@ -90,10 +90,10 @@ def test_an_entry_cannot_be_merged_into_itself_or_into_what_no_longer_holds() ->
     project_id = uuid4()
     one, two, three = (make_entry(project_id) for _ in range(3))
     with pytest.raises(Refused):
-        public.merge(project_id, gone_id=one.pk, into_id=one.pk, by=ANNA)
-    public.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
-    with pytest.raises(public.NotPossibleNow):
-        public.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
+        merging.merge(project_id, gone_id=one.pk, into_id=one.pk, by=ANNA)
+    merging.merge(project_id, gone_id=two.pk, into_id=three.pk, by=ANNA)
+    with pytest.raises(NotPossibleNow):
+        merging.merge(project_id, gone_id=one.pk, into_id=two.pk, by=ANNA)
     assert now(one).state == EntryState.PROPOSED
 
 
@@ -101,10 +101,10 @@ def test_a_part_rests_on_the_evidence_that_is_chosen() -> None:
     project_id = uuid4()
     entry = found(project_id, "A and B", "1", "2", "3")
     chosen = list(entry.evidence.filter(refs__run__in=["1", "3"]).values_list("pk", flat=True))
-    part = public.split(project_id, entry.pk, into=rule("B"), by=ANNA, evidence_ids=chosen)
+    part = merging.split(project_id, entry.pk, into=rule("B"), by=ANNA, evidence_ids=chosen)
     assert (part.occurrences, runs_of(part)) == (2, {"1", "3"})
     assert (now(entry).occurrences, now(entry).version) == (3, 2)
-    whole = public.split(project_id, entry.pk, into=rule("C", "1"), by=ANNA)
+    whole = merging.split(project_id, entry.pk, into=rule("C", "1"), by=ANNA)
     assert (whole.occurrences, runs_of(whole)) == (3, {"1", "2", "3"})
 
 
@@ -112,11 +112,11 @@ def test_a_part_that_is_known_already_or_rests_on_others_evidence_is_refused_who
     project_id = uuid4()
     entry, other = found(project_id, "A and B", "1"), found(project_id, "B", "2")
     with pytest.raises(Refused) as refused:
-        public.split(project_id, entry.pk, into=rule("B", "9"), by=ANNA)
+        merging.split(project_id, entry.pk, into=rule("B", "9"), by=ANNA)
     assert (refused.value.field, now(other).occurrences, now(entry).version) == ("name", 1, 1)
     strange = other.evidence.get().pk
     with pytest.raises(Refused) as refused:
-        public.split(project_id, entry.pk, into=rule("C"), by=ANNA, evidence_ids=[strange])
+        merging.split(project_id, entry.pk, into=rule("C"), by=ANNA, evidence_ids=[strange])
     assert refused.value.field == "evidence_ids"
     assert Entry.objects.filter(project_id=project_id).count() == 2
 
@@ -128,8 +128,8 @@ def test_two_entries_merged_into_each_other_at_once_are_merged_once() -> None:
 
     def merge(given: tuple[UUID, UUID]) -> bool:
         try:
-            public.merge(project_id, gone_id=given[0], into_id=given[1], by=ANNA)
-        except public.NotPossibleNow:
+            merging.merge(project_id, gone_id=given[0], into_id=given[1], by=ANNA)
+        except NotPossibleNow:
             return False
         return True
 
@@ -143,8 +143,8 @@ def test_two_entries_merged_into_each_other_at_once_are_merged_once() -> None:
 def test_a_merge_is_undone_with_words_counts_and_evidence_as_before() -> None:
     project_id = uuid4()
     gone, into = found(project_id, "A", "1", "2"), found(project_id, "B", "2", "3")
-    public.merge(project_id, gone_id=gone.pk, into_id=into.pk, by=ANNA, name="A and B", content="Both")
-    undone = public.undo(project_id, gone.pk, number=2, by=ANNA)
+    merging.merge(project_id, gone_id=gone.pk, into_id=into.pk, by=ANNA, name="A and B", content="Both")
+    undone = merging.undo(project_id, gone.pk, number=2, by=ANNA)
     assert (undone.change, undone.entry.state, undone.entry.merged_into_id) == (Change.MERGED, "proposed", None)
     after = now(into)
     assert (after.name, after.content, after.occurrences, runs_of(after)) == ("B", "", 2, {"2", "3"})
@@ -153,9 +153,9 @@ def test_a_merge_is_undone_with_words_counts_and_evidence_as_before() -> None:
 def test_a_merge_into_what_was_edited_since_is_not_undone() -> None:
     project_id = uuid4()
     gone, into = found(project_id, "A", "1"), found(project_id, "B", "2")
-    public.merge(project_id, gone_id=gone.pk, into_id=into.pk, by=ANNA)
-    public.edit(project_id, into.pk, content="Mine", by=By("bob"))
+    merging.merge(project_id, gone_id=gone.pk, into_id=into.pk, by=ANNA)
+    curation.edit(project_id, into.pk, content="Mine", by=By("bob"))
     with pytest.raises(ChangedMeanwhile) as refused:
-        public.undo(project_id, gone.pk, number=2, by=ANNA)
+        merging.undo(project_id, gone.pk, number=2, by=ANNA)
     assert refused.value.by == "bob"
     assert now(gone).state == EntryState.MERGED

@@ -26,7 +26,7 @@ from reflection_app.notebook.input import (
     UndoInput,
 )
 from reflection_app.notebook.proposing import propose_entry
-from tests.factories import make_api_key, make_member, make_project
+from tests import given
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import make_entry
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 
 
 def curator(project: Project, role: Role = Role.CURATOR) -> Actor:
-    return Actor(user=make_member(project, role))
+    return Actor(user=given.member(project, role))
 
 
 def trail(entry: Entry) -> list[AuditEntry]:
@@ -43,13 +43,13 @@ def trail(entry: Entry) -> list[AuditEntry]:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_curators_at_once_one_wins() -> None:
-    project = make_project()
+    project = given.project()
     entry, two = make_entry(project), [curator(project), curator(project)]
     acts = [(approve_entry, two[0]), (reject_entry, two[1])] * 4
 
-    def act(given: Any) -> str:
+    def act(sent: Any) -> str:
         try:
-            given[0](project, entry.pk, CurationInput(expected_version=1), actor=given[1])
+            sent[0](project, entry.pk, CurationInput(expected_version=1), actor=sent[1])
         except EntryMovedOn as error:
             return f"{error.version} {error.by}"
         return ""
@@ -62,7 +62,7 @@ def test_of_two_curators_at_once_one_wins() -> None:
 
 
 def test_the_trail_tells_what_was_before_and_after_and_of_long_texts_only_which() -> None:
-    project = make_project()
+    project = given.project()
     entry, anna = make_entry(project, name="Old"), curator(project)
     edit_entry(project, entry.pk, EntryEdit(name="New", content="Secret words", reason="Clearer"), actor=anna)
     edit_entry(project, entry.pk, EntryEdit(name="New"), actor=anna)
@@ -79,9 +79,9 @@ def test_the_trail_tells_what_was_before_and_after_and_of_long_texts_only_which(
 
 
 def test_an_owner_is_a_member_of_the_project() -> None:
-    project, other = make_project(), make_project()
+    project, other = given.project(), given.project()
     entry, anna = make_entry(project), curator(project)
-    stranger = make_member(other)
+    stranger = given.member(other)
     with pytest.raises(InvalidInput) as refused:
         own_entry(project, entry.pk, OwnerInput(owner=stranger.get_username()), actor=anna)
     assert refused.value.errors[0]["field"] == "owner"
@@ -92,8 +92,8 @@ def test_an_owner_is_a_member_of_the_project() -> None:
 
 
 def test_a_key_cannot_approve_what_it_proposed() -> None:
-    project = make_project()
-    mine, others = (Actor(api_key=make_api_key(project, name="the same name")[0]) for _ in range(2))
+    project = given.project()
+    mine, others = (Actor(api_key=given.api_key(project, name="the same name")[0]) for _ in range(2))
     entry = propose_entry(project, EntryInput(kind="rule", name="Write dates as 2026-01-31"), actor=mine).entry
     with pytest.raises(InvalidInput):
         approve_entry(project, entry.id, CurationInput(), actor=mine)
@@ -101,7 +101,7 @@ def test_a_key_cannot_approve_what_it_proposed() -> None:
 
 
 def test_a_split_leaves_both_parts_in_their_words() -> None:
-    project = make_project()
+    project = given.project()
     entry, anna = make_entry(project, content="A and B"), curator(project)
     told = SplitInput(
         into=EntryInput(kind="rule", name="B"), stays=EntryEdit(content="A", expected_version=1), expected_version=1
@@ -113,7 +113,7 @@ def test_a_split_leaves_both_parts_in_their_words() -> None:
 
 
 def test_many_are_curated_each_by_itself_and_taken_back_but_for_what_changed_since() -> None:
-    project, elsewhere = make_project(), make_entry(make_project())
+    project, elsewhere = given.project(), make_entry(given.project())
     anna, bob = curator(project), curator(project)
     good = [make_entry(project) for _ in range(3)]
     retired = make_entry(project, state="retired")
@@ -134,7 +134,7 @@ def test_many_are_curated_each_by_itself_and_taken_back_but_for_what_changed_sin
 
 
 def test_tags_are_added_to_those_there_are_and_taken_from_them() -> None:
-    project = make_project()
+    project = given.project()
     anna, entries = curator(project), [make_entry(project, tags=["a"]), make_entry(project, tags=["b"])]
     ids = tuple(one.pk for one in entries)
     added = curate_together(project, BulkCuration(entries=ids, do=BulkDeed.ADD_TAGS, tags=(" b ",)), actor=anna)
@@ -148,19 +148,19 @@ def test_tags_are_added_to_those_there_are_and_taken_from_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "field"),
+    ("sent", "field"),
     [({"do": "retire"}, "reason"), ({"do": "add_tags", "tags": [" "]}, "tags"), ({"do": "own", "owner": "x"}, "owner")],
 )
-def test_a_bulk_that_could_be_done_to_none_is_refused_whole(given: dict[str, Any], field: str) -> None:
-    project = make_project()
-    told = BulkCuration.model_validate({"entries": [str(make_entry(project).pk)], **given})
+def test_a_bulk_that_could_be_done_to_none_is_refused_whole(sent: dict[str, Any], field: str) -> None:
+    project = given.project()
+    told = BulkCuration.model_validate({"entries": [str(make_entry(project).pk)], **sent})
     with pytest.raises(InvalidInput) as refused:
         curate_together(project, told, actor=curator(project))
     assert refused.value.errors[0]["field"] == field
 
 
 def test_only_who_changed_it_and_admins_take_it_back() -> None:
-    project = make_project()
+    project = given.project()
     entry, anna, bob = make_entry(project), curator(project), curator(project)
     approve_entry(project, entry.pk, CurationInput(), actor=anna)
     with pytest.raises(NotYours):

@@ -7,33 +7,34 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry
-from notebook_app.public import EntryKind, EntryState, KeptEntry, entry_of, versions_of
+from notebook_app.reading import entry_of, versions_of
 from reflection_app.core.models import Project, Role
+from tests import given
 from tests.notebook.test_notebook_pages import INBOX, PAGES, proposed
-from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def curator(client: Client, project: Project) -> Client:
-    return logged_in(client, project, Role.CURATOR)
+    return given.logged_in(client, project, Role.CURATOR)
 
 
-def page_of(entry: KeptEntry, what: str = "") -> str:
+def page_of(entry: Entry, what: str = "") -> str:
     return f"{PAGES}entries/{entry.id}/{what}"
 
 
-def now(entry: KeptEntry) -> KeptEntry:
+def now(entry: Entry) -> Entry:
     found = entry_of(entry.project_id, entry.id)
     assert found is not None
     return found
 
 
-def curate(client: Client, entry: KeptEntry, act: str, **fields: Any) -> Any:
-    given = {"act": act, "version": entry.version, "from": "inbox", "list": "sort=name"} | fields
-    return client.post(page_of(entry, "curate/"), given)
+def curate(client: Client, entry: Entry, act: str, **fields: Any) -> Any:
+    sent = {"act": act, "version": entry.version, "from": "inbox", "list": "sort=name"} | fields
+    return client.post(page_of(entry, "curate/"), sent)
 
 
 def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_back(
@@ -46,22 +47,22 @@ def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_
     page = curator.get(answer["Location"]).text
     assert "Approved:" in page
     assert f"{page_of(first)}undo/" in page
-    assert now(first).state is EntryState.APPROVED
+    assert now(first).state == EntryState.APPROVED
     curator.post(page_of(first, "undo/"), {"version": now(first).version, "from": "inbox", "list": "sort=name"})
-    assert now(first).state is EntryState.PROPOSED
+    assert now(first).state == EntryState.PROPOSED
     assert f"{page_of(first)}undo/" not in curator.get(INBOX).text
 
 
 def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: Project) -> None:
     entry = proposed(project, "Alpha", content="As it was")[0]
-    given = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
-    assert curator.post(page_of(entry, "edit/"), given).status_code == 302
+    sent = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
+    assert curator.post(page_of(entry, "edit/"), sent).status_code == 302
     page = curator.get(page_of(entry)).text
     assert "<del>was</del>" in page
     assert "<ins>is</ins>" in page
     assert "Restore version 1" in page
     assert now(entry).details == {"when": "Often"}
-    assert now(entry).tags == ("a", "b")
+    assert now(entry).tags == ["a", "b"]
     curator.post(page_of(entry, "restore/"), {"number": "1", "version": now(entry).version})
     assert now(entry).content == "As it was"
     assert [version.number for version in versions_of(now(entry))] == [3, 2, 1]
@@ -90,10 +91,10 @@ def test_many_are_decided_together_and_taken_back(curator: Client, project: Proj
     assert "Approved 1 entry." in page
     assert "Beta: " in page
     assert [now(one).state for one in (first, third)] == [EntryState.APPROVED, EntryState.PROPOSED]
-    assert now(second).state is EntryState.PROPOSED
+    assert now(second).state == EntryState.PROPOSED
     undo = page.split('action="/p/desk/notebook/together/')[1].split("/undo/")[0]
     curator.post(f"{PAGES}together/{undo}/undo/", {"from": "inbox"})
-    assert now(first).state is EntryState.PROPOSED
+    assert now(first).state == EntryState.PROPOSED
     empty = curator.post(f"{PAGES}together/", {"act": "approve", "from": "inbox"})
     assert empty.status_code == 400
     assert "Select one entry at least." in empty.text
@@ -109,10 +110,10 @@ def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, pro
     assert "Fresh" not in page
     chosen = {"entry": [str(old.id)], "act": "retire", "from": "stale"}
     refused = curator.post(f"{PAGES}together/", chosen, follow=True)
-    assert now(old).state is EntryState.APPROVED
+    assert now(old).state == EntryState.APPROVED
     assert "Say why they are retired" in refused.text
     curator.post(f"{PAGES}together/", chosen | {"reason": "Nobody asks"})
-    assert now(old).state is EntryState.RETIRED
+    assert now(old).state == EntryState.RETIRED
     assert now(old).reason == "Nobody asks"
 
 
@@ -121,13 +122,13 @@ def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> N
     assert "Retry a call once" in curator.get(page_of(first, "merge/")).text
     beside = curator.get(page_of(first, f"merge/?into={second.id}")).text
     assert "Merge, in the words of the other" in beside
-    given = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
-    assert curator.post(page_of(first, "merge/"), given)["Location"] == page_of(second)
-    assert now(first).state is EntryState.MERGED
+    sent = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
+    assert curator.post(page_of(first, "merge/"), sent)["Location"] == page_of(second)
+    assert now(first).state == EntryState.MERGED
     assert now(second).occurrences == 3
     assert "Retry a call" in curator.get(page_of(second)).text
-    given = {"name": "A part of it", "content": "Only the part", "version": now(second).version}
-    made = curator.post(page_of(second, "split/"), given)
+    sent = {"name": "A part of it", "content": "Only the part", "version": now(second).version}
+    made = curator.post(page_of(second, "split/"), sent)
     part = Entry.objects.get(name="A part of it")
     assert made["Location"] == f"{PAGES}entries/{part.pk}/"
     assert part.kind == EntryKind.LESSON

@@ -8,8 +8,8 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.core.models import Project, Scope
 from reflection_app.notebook.proposing import carry_out_import
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_project
+from tests import given
+from tests.api.caller import Caller
 from tests.notebook.interchange.test_reading import MARKDOWN, NOTE, zipped
 
 pytestmark = pytest.mark.django_db
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 @pytest.fixture
 def admin(project: Project) -> Caller:
-    return make_caller(project, [Scope.ADMIN])
+    return given.caller(project, [Scope.ADMIN])
 
 
 def test_files_are_read_shown_and_carried_out(admin: Caller) -> None:
@@ -45,31 +45,3 @@ def test_an_archive_comes_in_base64(admin: Caller) -> None:
     packed = base64.b64encode(zipped({"a.md": MARKDOWN}).content).decode()
     shown = admin.post("notebook/imports", {"files": [{"name": "n.zip", "content_base64": packed}]}).body
     assert [one["name"] for one in shown["entries"]] == ["Stopping the search too early"]
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        [],
-        [{"name": "a"}],
-        [{"name": "a", "content": "x", "content_base64": "eA=="}],
-        [{"name": "a", "content_base64": "!"}],
-    ],
-)
-def test_what_is_no_import_is_refused_and_the_field_named(admin: Caller, files: list[object]) -> None:
-    refused = admin.post("notebook/imports", {"files": files})
-    assert refused.status == 400
-    assert refused.body["errors"][0]["field"].startswith("files")
-
-
-def test_every_entry_is_taken_along_by_a_key_that_may_read(project: Project, admin: Caller) -> None:
-    found = admin.post("notebook/imports", {"files": [{"name": "nb.json", "content": json.dumps(NOTE)}]}).body
-    admin.post(f"notebook/imports/{found['id']}/apply", {})
-    carry_out_import(found["id"])
-    reader = make_caller(project, [Scope.NOTEBOOK_READ])
-    answer = reader.get("export/notebook.jsonl")
-    assert answer.headers["content-type"].startswith("application/jsonl")
-    assert json.loads(answer.body)["description"] == NOTE["description"]
-    assert reader.get("export/notebook.jsonl", state="proposed").body == answer.body
-    assert reader.get("export/notebook.jsonl", state="best").status == 400
-    assert reader.post("notebook/imports", {"files": []}).status == 403

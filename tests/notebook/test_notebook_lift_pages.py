@@ -6,19 +6,20 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from notebook_app.models import Exposure
-from notebook_app.public import EntryState, KeptEntry, lift_of, lift_of_all, sum_recalls
+from notebook_app.exposures import sum_recalls
+from notebook_app.kinds import EntryState
+from notebook_app.lift_list import lift_of, lift_of_all
+from notebook_app.models import Entry, Exposure
 from reflection_app.core.models import Project, Role
-from tests.factories import make_project, submit
+from tests import given
 from tests.notebook.exposed import approved_lesson, draw, fill, row_of
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 LIFT = "/p/desk/notebook/lift/"
 
 
 @pytest.fixture
-def harmful(project: Project) -> KeptEntry:
+def harmful(project: Project) -> Entry:
     lesson = approved_lesson(project.pk, "Always answer in one word")
     fill(lesson, given=(20, 90), withheld=(20, 20))
     return lesson
@@ -29,10 +30,10 @@ def words_of(page: str) -> str:
 
 
 def test_what_harms_is_said_with_its_figures_and_can_be_retired(
-    client: Client, project: Project, harmful: KeptEntry
+    client: Client, project: Project, harmful: Entry
 ) -> None:
     approved_lesson(project.pk, "Nobody was given this one")
-    page = logged_in(client, project, Role.CURATOR).get(LIFT).text
+    page = given.logged_in(client, project, Role.CURATOR).get(LIFT).text
     said = words_of(page)
     assert "Suggested to retire" in said
     assert "Harms look at 20 At the look with 20 outcomes in the smaller arm." in said
@@ -56,18 +57,18 @@ def test_what_harms_is_said_with_its_figures_and_can_be_retired(
 def test_nothing_is_said_between_looks_however_it_looks(client: Client, project: Project) -> None:
     lesson = approved_lesson(project.pk)
     fill(lesson, given=(0, 9), withheld=(9, 9))
-    said = words_of(logged_in(client, project).get(LIFT).text)
+    said = words_of(given.logged_in(client, project).get(LIFT).text)
     assert re.search(r"Cannot be told yet (about \d+ more runs|1 more run) Needs about", said)
     assert "if the difference is as large as it looks (−100 points)" in said
     assert "Suggested to retire" not in said
     assert "−100" in said
 
 
-def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Project, harmful: KeptEntry) -> None:
+def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Project, harmful: Entry) -> None:
     good = approved_lesson(project.pk, "Check the units")
     fill(good, given=(90, 90), withheld=(2, 20))
     quiet = approved_lesson(project.pk, "Ask for the date")
-    logged_in(client, project)
+    given.logged_in(client, project)
 
     def order(query: str) -> list[str]:
         rows = client.get(f"{LIFT}?{query}").text.partition("<tbody>")[2]
@@ -88,12 +89,12 @@ def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Proje
 
 def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, project: Project) -> None:
     lesson = approved_lesson(project.pk)
-    run = submit(project, objective="Name seven tariffs.")
+    run = given.submitted_run(project, objective="Name seven tariffs.")
     draw(project.pk, str(run.pk), [lesson], draws=[0.5])
-    elsewhere = submit(make_project("elsewhere"), objective="Not for you")
+    elsewhere = given.submitted_run(given.project("elsewhere"), objective="Not for you")
     draw(project.pk, str(elsewhere.pk), [lesson], draws=[0.01])
-    draw(project.pk, HOSTILE[:200], [lesson], draws=[0.5], is_counted=False)
-    logged_in(client, project)
+    draw(project.pk, given.HOSTILE[:200], [lesson], draws=[0.5], is_counted=False)
+    given.logged_in(client, project)
     page = client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
     assert "Nothing can be told yet" in page
     assert f'href="/p/desk/runs/{run.pk}/">Name seven tariffs.</a>' in page

@@ -5,17 +5,18 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from notebook_app.public import EntryKind, KeptEntry, Proposal, keep_all, shown
+from notebook_app.kinds import EntryKind
+from notebook_app.models import Entry
+from notebook_app.proposing import Proposal, keep_all
 from reflection_app.core.models import Project, Role
-from tests.factories import make_project, submit
-from tests.web.stories import HOSTILE, logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 PAGES = "/p/desk/notebook/"
 INBOX = f"{PAGES}inbox/"
 
 
-def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
+def proposed(project: Project, *names: str, **fields: Any) -> list[Entry]:
     """Proposals with these names, each found as often as its place in the list says."""
     kind = EntryKind(fields.pop("kind", EntryKind.LESSON))
     rows = []
@@ -23,13 +24,13 @@ def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
         for time in range(number):
             proposal = Proposal(kind, name, evidence={"proposal": f"{name}-{time}"}, **fields)
             kept = keep_all(project.pk, [proposal])
-        rows.append(shown(kept[0].entry))
+        rows.append(kept[0].entry)
     return rows
 
 
 def test_the_most_frequent_proposal_comes_first_and_is_open_beside_the_list(client: Client, project: Project) -> None:
     entries = proposed(project, "Seldom", "Twice", "Often")
-    page = logged_in(client, project, Role.CURATOR).get(INBOX).text
+    page = given.logged_in(client, project, Role.CURATOR).get(INBOX).text
     places = [page.index(f'id="row-{entry.id}"') for entry in reversed(entries)]
     assert places == sorted(places)
     assert f'data-entry="{entries[2].id}"' in page
@@ -39,14 +40,14 @@ def test_the_most_frequent_proposal_comes_first_and_is_open_beside_the_list(clie
 def test_every_page_shows_hostile_words_as_words(client: Client, project: Project) -> None:
     entry = proposed(
         project,
-        HOSTILE,
-        description=HOSTILE,
-        content=HOSTILE,
-        agent=HOSTILE[:100],
-        category=HOSTILE[:100],
+        given.HOSTILE,
+        description=given.HOSTILE,
+        content=given.HOSTILE,
+        agent=given.HOSTILE[:100],
+        category=given.HOSTILE[:100],
         tags=("<b>x</b>",),
     )[0]
-    logged_in(client, project, Role.CURATOR)
+    given.logged_in(client, project, Role.CURATOR)
     for address in (
         INBOX,
         PAGES,
@@ -63,12 +64,10 @@ def test_every_page_shows_hostile_words_as_words(client: Client, project: Projec
 
 
 def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:
-    run, strange = submit(project), submit(make_project("other"))
+    run, strange = given.submitted_run(project), given.submitted_run(given.project("other"))
     keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(run.pk)})])
-    entry = shown(
-        keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
-    )
-    page = logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
+    entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
+    page = given.logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
     assert f"/p/desk/runs/{run.pk}/" in page
     assert str(strange.pk) not in page
     assert "not in this project any more" in page

@@ -2,10 +2,11 @@
 
 import pytest
 
-from notebook_app.public import sum_recalls, was_drawn_for
+from notebook_app.exposures import sum_recalls, was_drawn_for
 from reflection_app.core.models import Project, Scope
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.notebook.embedding_rows import kept
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def caller() -> Caller:
-    return make_caller(scopes=[Scope.NOTEBOOK_READ])
+    return given.caller(scopes=[Scope.NOTEBOOK_READ])
 
 
 def hold_out(project: Project, share: float) -> None:
@@ -40,7 +41,7 @@ def test_entries_are_told_with_the_reason_and_as_text_for_a_prompt(caller: Calle
 def test_nothing_is_recorded_without_a_name_and_withheld_entries_are_counted_and_not_told(caller: Caller) -> None:
     entry = kept(caller.project.pk, "Zeppelins need a shed")
     hold_out(caller.project, 0.5)
-    given = {True: 0, False: 0}
+    sent = {True: 0, False: 0}
     for number in range(40):
         subject = f"job/{number}"
         first = caller.get("notebook/recall", q="zeppelin", **{"for": subject}).body
@@ -48,22 +49,15 @@ def test_nothing_is_recorded_without_a_name_and_withheld_entries_are_counted_and
         assert ("Zeppelins" in first["text"]) == bool(first["entries"])
         again = caller.post("notebook/recall", {"q": "zeppelin shed", "for": subject}).body
         assert again["withheld"] == first["withheld"]
-        given[bool(first["entries"])] += 1
-    assert min(given.values()) >= 5
+        sent[bool(first["entries"])] += 1
+    assert min(sent.values()) >= 5
     sum_recalls()
     entry.refresh_from_db()
-    assert entry.recalled == given[True]
+    assert entry.recalled == sent[True]
     assert caller.get("notebook/recall", q="zeppelin").body["withheld"] == 0
     sum_recalls()
     entry.refresh_from_db()
-    assert entry.recalled == given[True]
-
-
-def test_a_whole_objective_can_be_handed_in(caller: Caller) -> None:
-    kept(caller.project.pk, "Zeppelins need a shed")
-    answer = caller.post("notebook/recall", {"q": "Zeppelins need a shed: where? " + "and so on " * 1_500})
-    assert answer.status == 200
-    assert len(answer.body["entries"]) == 1
+    assert entry.recalled == sent[True]
 
 
 def test_where_nothing_fits_the_answer_says_so_and_nothing_is_drawn(caller: Caller) -> None:

@@ -7,8 +7,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import ReflectionInput
-from tests.factories import make_project
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 PAGE = "/p/set/settings/notebook/"
@@ -26,7 +25,7 @@ TYPED = {
 
 @pytest.fixture
 def admin(client: Client) -> Client:
-    return logged_in(client, make_project("set"))
+    return given.logged_in(client, given.project("set"))
 
 
 def test_how_a_project_learns_is_saved_shown_and_told_in_the_trail(admin: Client) -> None:
@@ -47,20 +46,18 @@ def test_without_a_choice_the_desks_own_holds(admin: Client) -> None:
     assert "As the desk has it: Never" in admin.get(PAGE).text
 
 
-@pytest.mark.parametrize("switch", ["error_reflector", "memory_reflector"])
-def test_each_of_those_who_look_back_is_switched_off_by_itself(admin: Client, switch: str) -> None:
+@pytest.mark.parametrize("switch", ["error_reflector", "memory_reflector", "tells_lessons"])
+def test_each_switch_is_turned_off_by_itself(admin: Client, switch: str) -> None:
     assert f'name="{switch}" checked' in admin.get(PAGE).text
     admin.post(PAGE, {name: value for name, value in TYPED.items() if name != switch})
     saved = Project.objects.get(slug="set").get_notebook()
-    others = {"error_reflector": saved.error_reflector, "memory_reflector": saved.memory_reflector}
-    assert others == {"error_reflector": True, "memory_reflector": True} | {switch: False}
+    on = {
+        "error_reflector": saved.error_reflector,
+        "memory_reflector": saved.memory_reflector,
+        "tells_lessons": saved.lessons is not None,
+    }
+    assert on == dict.fromkeys(on, True) | {switch: False}
     assert f'name="{switch}" checked' not in admin.get(PAGE).text
-
-
-def test_lessons_are_switched_off(admin: Client) -> None:
-    admin.post(PAGE, {name: value for name, value in TYPED.items() if name != "tells_lessons"})
-    assert Project.objects.get(slug="set").get_notebook().lessons is None
-    assert 'name="tells_lessons" checked' not in admin.get(PAGE).text
 
 
 @pytest.mark.parametrize(

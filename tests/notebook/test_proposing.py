@@ -15,7 +15,7 @@ from notebook_app.proposing import Proposal, keep, keep_all, own_evidence, take_
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import SOMEBODY, make_entry
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 MISTAKES = [
     *(f"The {thing} of order 4711 was given without tax" for thing in ("total", "price", "café", "rest", "discount")),
@@ -45,6 +45,7 @@ def mistake(text: str, **given: Any) -> Proposal:
 
 
 @pytest.mark.exhaustive("many at once, or many rows")
+@pytest.mark.django_db(transaction=True)
 def test_two_hundred_proposals_of_fifty_mistakes_are_fifty_entries_with_the_right_counts() -> None:
     assert len({*MISTAKES}) == EXACTLY
     project_id = uuid4()
@@ -64,6 +65,7 @@ def test_two_hundred_proposals_of_fifty_mistakes_are_fifty_entries_with_the_righ
 
 
 @pytest.mark.exhaustive("many at once, or many rows")
+@pytest.mark.django_db(transaction=True)
 def test_four_writers_of_a_hundred_entries_each_lose_nothing() -> None:
     project_id = uuid4()
 
@@ -79,6 +81,7 @@ def test_four_writers_of_a_hundred_entries_each_lose_nothing() -> None:
     assert Evidence.objects.filter(project_id=project_id).count() == 400
 
 
+@pytest.mark.django_db(transaction=True)
 def test_overlapping_lists_in_opposite_order_do_not_wait_for_each_other_for_ever() -> None:
     project_id = uuid4()
     into = keep(project_id, mistake(MISTAKES[0])).entry

@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Exposure
 from reflection_app.core.models import Role
-from tests.factories import make_member, make_project
+from tests import given
 from tests.notebook.embedding_rows import active
 from tests.notebook.entries import make_entry
 
@@ -21,8 +21,8 @@ def page(client: Client, slug: str, *, status: int = 200, **query: str) -> str:
 
 
 def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Client) -> None:
-    project = make_project()
-    client.force_login(make_member(project, Role.VIEWER))
+    project = given.project()
+    client.force_login(given.member(project, Role.VIEWER))
     make_entry(project, name="State the currency of a refund <b>", state="approved")
     make_entry(project, name="A refund that waits", state="proposed")
     make_entry(project, name="Close the file", state="approved")
@@ -39,8 +39,8 @@ def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Cl
 
 
 def test_what_nobody_would_be_told_is_ranked_and_marked(client: Client) -> None:
-    project = make_project()
-    client.force_login(make_member(project, Role.VIEWER))
+    project = given.project()
+    client.force_login(given.member(project, Role.VIEWER))
     make_entry(project, name="Refunds over 200 euros", description="A colleague writes an approval.", state="approved")
     shown = page(client, project.slug, q="write a poem about a lighthouse for a colleague")
     assert "Refunds over 200 euros" in shown
@@ -54,8 +54,8 @@ def test_who_asks_while_the_model_gives_no_answer_may_try_again(
     client: Client, settings: Settings, *, is_off: bool
 ) -> None:
     settings.EMBEDDING_MODEL = "none" if is_off else "openai/house-embedding"
-    project = make_project()
-    client.force_login(make_member(project, Role.VIEWER))
+    project = given.project()
+    client.force_login(given.member(project, Role.VIEWER))
     make_entry(project, name="State the currency of a refund", state="approved")
     active({}, model="openai/house-embedding", dimensions=2)
     shown = page(client, project.slug, q="What refund?")

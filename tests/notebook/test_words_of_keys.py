@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from notebook_app.interchange.reading import HandedIn
 from notebook_app.models import Entry
-from notebook_app.public import HandedIn
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
@@ -31,7 +31,7 @@ from reflection_app.notebook.input import (
     TagsInput,
 )
 from reflection_app.notebook.proposing import apply_import, carry_out_import, preview_import, propose_entry
-from tests.factories import make_api_key, make_member, make_project
+from tests import given
 from tests.notebook.entries import make_entry
 from tests.notebook.test_comparing import conflicting
 
@@ -43,12 +43,12 @@ Act = Callable[[Project, Entry, Actor], Any]
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 @pytest.fixture
 def key(project: Project) -> Actor:
-    return Actor(api_key=make_api_key(project)[0])
+    return Actor(api_key=given.api_key(project)[0])
 
 
 def edits(project: Project, entry: Entry, key: Actor) -> Any:
@@ -66,7 +66,7 @@ def merges(project: Project, entry: Entry, key: Actor) -> Any:
 
 @pytest.mark.parametrize("act", [edits, restores, merges])
 def test_a_key_puts_nothing_that_agents_are_told_into_other_words(project: Project, key: Actor, act: Act) -> None:
-    person = Actor(user=make_member(project))
+    person = Actor(user=given.member(project))
     entry = make_entry(project, content="Of a stranger")
     edit_entry(project, entry.pk, EntryEdit(content="Checked"), actor=person)
     approve_entry(project, entry.pk, CurationInput(), actor=person)
@@ -81,20 +81,22 @@ def test_a_key_puts_nothing_that_agents_are_told_into_other_words(project: Proje
 
 def test_a_key_labels_and_merges_what_is_approved_without_other_words(project: Project, key: Actor) -> None:
     entry = make_entry(project, state="approved")
-    assert tag_entry(project, entry.pk, TagsInput(tags=("a",)), actor=key).tags == ("a",)
+    assert tag_entry(project, entry.pk, TagsInput(tags=("a",)), actor=key).tags == ["a"]
     assert edit_entry(project, entry.pk, EntryEdit(category="other"), actor=key).category == "other"
     assert merge_entries(project, make_entry(project).pk, MergeInput(into=entry.pk), actor=key).state == "approved"
 
 
 def test_a_key_approves_nothing_that_it_put_into_words_itself(project: Project, key: Actor) -> None:
-    other = Actor(api_key=make_api_key(project)[0])
+    other = Actor(api_key=given.api_key(project)[0])
     entry = propose_entry(project, EntryInput(kind="rule", name="Dates"), actor=other).entry
     edit_entry(project, entry.id, EntryEdit(content=OWN), actor=key)
     with pytest.raises(InvalidInput):
         approve_entry(project, entry.id, CurationInput(), actor=key)
     with pytest.raises(InvalidInput):
         approve_entry(project, entry.id, CurationInput(), actor=other)
-    assert approve_entry(project, entry.id, CurationInput(), actor=Actor(user=make_member(project))).state == "approved"
+    assert (
+        approve_entry(project, entry.id, CurationInput(), actor=Actor(user=given.member(project))).state == "approved"
+    )
 
 
 def test_a_key_that_labelled_a_proposal_may_approve_it(project: Project, key: Actor) -> None:
@@ -109,7 +111,7 @@ def test_a_key_does_not_clear_what_screening_found_in_its_own_words(project: Pro
     assert entry.is_flagged
     with pytest.raises(InvalidInput):
         clear_flags(project, entry.id, CurationInput(), actor=key)
-    assert not clear_flags(project, entry.id, CurationInput(), actor=Actor(user=make_member(project))).is_flagged
+    assert not clear_flags(project, entry.id, CurationInput(), actor=Actor(user=given.member(project))).is_flagged
 
 
 @pytest.mark.parametrize("state", ["approved", "proposed"])
@@ -143,7 +145,7 @@ def test_a_key_approves_nothing_that_it_imported(project: Project, key: Actor) -
     entry = Entry.objects.get(project_id=project.pk)
     with pytest.raises(InvalidInput):
         approve_entry(project, entry.pk, CurationInput(), actor=key)
-    other = Actor(api_key=make_api_key(project)[0])
+    other = Actor(api_key=given.api_key(project)[0])
     assert approve_entry(project, entry.pk, CurationInput(), actor=other).state == "approved"
 
 
@@ -152,7 +154,7 @@ def test_an_import_by_a_key_leaves_the_words_of_what_is_approved(project: Projec
     line = {"kind": entry.kind, "id": str(entry.pk), "name": entry.name, "content": OWN}
     assert imported(project, line, actor=key) == {"decided": 1, "done": 1}
     assert Entry.objects.get(pk=entry.pk).content == "Checked"
-    assert imported(project, line, actor=Actor(user=make_member(project)))["change"] == 1
+    assert imported(project, line, actor=Actor(user=given.member(project)))["change"] == 1
 
 
 def test_a_proposal_that_a_key_reworded_by_an_import_is_not_approved_by_it(project: Project, key: Actor) -> None:

@@ -20,21 +20,20 @@ from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from reflection_app.web.urls import project_pages
+from tests import given
 from tests.comparisons.pairs import claimed, judge_of, make_set
-from tests.factories import make_api_key, make_member
 from tests.queues.queues import make_queue
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.repairs.tool_failures import report
 from tests.reviews.bulk import done_bulk
 from tests.runs.questions import waiting_question
-from tests.web.stories import waiting_review
 
 
 def addresses_of(project: Project) -> dict[str, str]:
     """The address of each of the project's pages, with ids of things that it then has."""
-    review = waiting_review(project)
-    key, _ = make_api_key(project)
+    review = given.waiting_review(project)
+    key, _ = given.api_key(project)
     transcript = open_transcript(project, TranscriptSubmission(), actor=Actor())
     kept = Secret.objects.create(project=project, name="TOKEN", origin="https://a.example:443", ciphertext="x")
     written = kept_report(begun_run(project))
@@ -65,7 +64,7 @@ def addresses_of(project: Project) -> dict[str, str]:
         "conflict_id": Conflict.objects.create(
             project_id=project.pk, first=entry, second=second, kind="duplicate", text_likeness=1
         ).pk,
-        "user_id": make_member(project).pk,
+        "user_id": given.member(project).pk,
         "invitation_id": create_invitation(project, role="viewer", actor=Actor()).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=project, url="https://a.example", events=[])).pk,

@@ -17,12 +17,10 @@ from django.urls import URLPattern
 
 from reflection_app.core.models import Role
 from reflection_app.web.urls import project_pages
-from tests import factories
-from tests.factories import make_member
+from tests import given
 from tests.house.test_page_addresses import WRITTEN
 from tests.pages.accessibility import snapshot
 from tests.pages.scene import addresses_of
-from tests.web.stories import unsure_project
 
 pytestmark = pytest.mark.django_db
 STORED = Path(__file__).with_name("snapshots")
@@ -41,7 +39,7 @@ PAGES = [*OWN_PAGES, *(str(page.name) for page in project_pages if isinstance(pa
 def _numbers_of_one_length() -> Iterator[None]:
     """Lists are sorted by names, and these have numbers."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(factories, "_numbers", count(100_000))
+        patched.setattr(given, "_numbers", count(100_000))
         yield
 
 
@@ -52,9 +50,9 @@ def reader(module_transaction: None) -> User:
 
 @pytest.fixture(scope="module")
 def addresses(reader: User) -> dict[str, str]:
-    project = unsure_project("shown")
+    project = given.unsure_project("shown")
     found = addresses_of(project)
-    make_member(project, Role.ADMIN, user=reader)
+    given.member(project, Role.ADMIN, user=reader)
     return OWN_PAGES | found
 
 

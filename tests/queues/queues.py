@@ -6,7 +6,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.queues.changing import QueueInput, create_queue
 from reflection_app.queues.models import ReviewQueue
-from tests.factories import make_member, make_user
+from tests import given
 
 
 def make_queue(project: Project, name: str = "Legal", **fields: Any) -> ReviewQueue:
@@ -16,4 +16,4 @@ def make_queue(project: Project, name: str = "Legal", **fields: Any) -> ReviewQu
 
 def reviewer(project: Project, *, name: str | None = None, role: Role = Role.REVIEWER) -> Actor:
     """A member who may review."""
-    return Actor(user=make_member(project, role, user=make_user(name)))
+    return Actor(user=given.member(project, role, user=given.user(name)))

@@ -15,12 +15,12 @@ from reflection_app.reviews.assigning import AssignInput, assign_review, assigna
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
 from reflection_app.reviews.claiming import claim_next, claim_review, likely_next
 from reflection_app.reviews.models import BulkItem, Review
-from tests.factories import make_api_key
+from tests import given
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 
 
 @pytest.fixture
@@ -75,6 +75,7 @@ def test_admins_are_given_what_is_theirs_but_may_take_from_any_queue_and_claim_a
     assert taken(project, admin, queue=legal) == [reviews[0]]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_reviewers_who_claim_from_one_queue_at_once_get_one_each(project: Project, reviews: list[Review]) -> None:
     people = [reviewer(project) for _ in range(2)]
     legal = make_queue(project, "Legal", rule={"agent": "porter"})
@@ -87,9 +88,9 @@ def test_a_key_is_the_person_who_made_it(
     project: Project, reviews: list[Review], legal: ReviewQueue, lawyer: Actor
 ) -> None:
     scopes = [Scope.REVIEWS_WRITE.value]
-    key = Actor(api_key=make_api_key(project, scopes, made_by=lawyer.user)[0])
-    of_nobody = Actor(api_key=make_api_key(project, scopes)[0])
-    admin = Actor(api_key=make_api_key(project, [Scope.ADMIN.value])[0])
+    key = Actor(api_key=given.api_key(project, scopes, made_by=lawyer.user)[0])
+    of_nobody = Actor(api_key=given.api_key(project, scopes)[0])
+    admin = Actor(api_key=given.api_key(project, [Scope.ADMIN.value])[0])
     with pytest.raises(NotYourQueue):
         claim_review(reviews[0], actor=of_nobody)
     assert claim_next(project, actor=key, queue=legal.pk) == reviews[0]
@@ -115,30 +116,30 @@ def test_what_is_assigned_is_theirs_whichever_queue_it_is_in_but_only_an_admin_a
 def test_of_a_bulk_decision_what_is_in_a_queue_for_others_fails_alone_with_the_reason(
     project: Project, reviews: list[Review], legal: ReviewQueue
 ) -> None:
-    given = {"reviews": [reviews[0].pk], "decision": "overrule", "verdict": "REVISE", "reason": "Again."}
-    bulk = begin_bulk(project, BulkInput.model_validate(given), actor=reviewer(project))
+    sent = {"reviews": [reviews[0].pk], "decision": "overrule", "verdict": "REVISE", "reason": "Again."}
+    bulk = begin_bulk(project, BulkInput.model_validate(sent), actor=reviewer(project))
     work_through(bulk.pk)
     item = BulkItem.objects.get()
     assert item.state == "failed"
     assert "is for its members" in item.error
 
 
-@pytest.mark.parametrize("is_named", [True, False])
-def test_with_ten_thousand_waiting_in_a_queue_the_next_is_claimed_at_once(project: Project, is_named: bool) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_with_ten_thousand_waiting_in_a_queue_the_next_is_claimed_at_once(project: Project) -> None:
     waiting_rows(project, 10_000)
     lawyer = reviewer(project, name="lawyer")
     queue = make_queue(project, "Legal", rule={"agent": "porter"}, members=["lawyer"])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE reflection_app_review")
-    actor = lawyer if is_named else reviewer(project)
-    with CaptureQueriesContext(connection) as captured:
-        began = time.perf_counter()
-        review = claim_next(project, actor=actor, queue=queue.pk if is_named else None)
-        took = time.perf_counter() - began
-    assert review is not None
-    assert (review.queue_id == queue.pk) is is_named
-    selects = [one["sql"] for one in captured if "SKIP LOCKED" in one["sql"]]
-    # What is kept for the person, then what is for everybody; the rules are evaluated in neither.
-    assert len(selects) == 2
-    assert not any("JOIN" in sql for sql in selects)
-    assert took < 1
+    for actor, named in ((lawyer, queue.pk), (reviewer(project), None)):
+        with CaptureQueriesContext(connection) as captured:
+            began = time.perf_counter()
+            review = claim_next(project, actor=actor, queue=named)
+            took = time.perf_counter() - began
+        assert review is not None
+        assert review.queue_id == named
+        selects = [one["sql"] for one in captured if "SKIP LOCKED" in one["sql"]]
+        # What is kept for the person, then what is for everybody; the rules are evaluated in neither.
+        assert len(selects) == 2
+        assert not any("JOIN" in sql for sql in selects)
+        assert took < 1

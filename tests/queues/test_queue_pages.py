@@ -11,16 +11,16 @@ from reflection_app.core.models import Project, Role
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.models import Review
 from tests.queues.queues import make_queue, reviewer
-from tests.queues.test_saved_views import logged_in_as
+from tests.reviews.reviewed import client_of
 from tests.reviews.waiting_rows import waiting_rows
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 QUEUE, SETTINGS = "/p/desk/reviews/", "/p/desk/settings/queues/"
 
 
 @pytest.fixture
 def boss(project: Project) -> Client:
-    return logged_in_as(reviewer(project, role=Role.ADMIN, name="boss"))
+    return client_of(reviewer(project, role=Role.ADMIN, name="boss"))
 
 
 def test_an_admin_adds_a_queue_changes_it_moves_it_and_deletes_it(boss: Client, project: Project) -> None:
@@ -75,7 +75,7 @@ def test_a_reviewer_works_from_a_queue_and_stays_in_it_until_nothing_is_left(pro
     reviews = waiting_rows(project, 4)
     queue = make_queue(project, "Legal", rule={"agent": "porter"}, goal_minutes=60)
     Review.objects.filter(pk=reviews[3].pk).update(created_at=timezone.now() - timedelta(hours=2))
-    browser = logged_in_as(reviewer(project))
+    browser = client_of(reviewer(project))
     page = browser.get(QUEUE, {"queue": str(queue.pk)}).text
     assert 'class="count count-quiet">2<' in page
     assert 'class="count count-late">' in page
@@ -100,7 +100,7 @@ def test_who_is_no_member_sees_the_queue_and_why_they_are_not_given_it(project: 
     (review,) = waiting_rows(project, 1)
     reviewer(project, name="lawyer")
     queue = make_queue(project, "Legal", members=["lawyer"])
-    browser = logged_in_as(reviewer(project))
+    browser = client_of(reviewer(project))
     page = browser.get(QUEUE, {"queue": str(queue.pk)}).text
     assert "is for its members" in page
     assert 'id="queue-next"' not in page

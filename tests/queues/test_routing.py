@@ -9,6 +9,7 @@ from reflection_app.alerts.escalating import escalate, escalate_due
 from reflection_app.alerts.models import Escalation
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
+from reflection_app.core.models import Project
 from reflection_app.queues import changing
 from reflection_app.queues.changing import (
     QueueChange,
@@ -24,13 +25,12 @@ from reflection_app.queues.routing import reroute
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.goals import overdue_reviews, review_due
 from reflection_app.reviews.models import Review
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
-from tests.web.stories import unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 
 
 def queue_of(review: Review) -> str | None:
@@ -39,12 +39,12 @@ def queue_of(review: Review) -> str | None:
 
 
 def test_a_review_is_put_into_the_queue_whose_rule_it_fits_as_it_is_opened() -> None:
-    project = unsure_project("routed")
+    project = given.unsure_project("routed")
     make_queue(project, "Chinese", rule={"metadata_key": "language", "metadata_value": "zh"})
     make_queue(project, "Planner", rule={"agent": "PLANNER"})
-    assert queue_of(waiting_review(project, metadata={"language": "zh"}, agent="planner")) == "Chinese"
-    assert queue_of(waiting_review(project, agent="planner")) == "Planner"
-    assert queue_of(waiting_review(project, metadata={"language": "en"}, agent="writer")) is None
+    assert queue_of(given.waiting_review(project, metadata={"language": "zh"}, agent="planner")) == "Chinese"
+    assert queue_of(given.waiting_review(project, agent="planner")) == "Planner"
+    assert queue_of(given.waiting_review(project, metadata={"language": "en"}, agent="writer")) is None
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,15 @@ def test_a_review_is_put_into_the_queue_whose_rule_it_fits_as_it_is_opened() -> 
         ({"metadata_key": "nothing"}, []),
     ],
 )
-def test_what_waits_already_is_put_into_a_queue_that_comes_later(rule: dict[str, object], fits: list[int]) -> None:
-    project = make_project()
+def test_what_waits_already_is_put_into_a_queue_that_comes_later(
+    rule: dict[str, object], fits: list[int], project: Project
+) -> None:
     reviews = waiting_rows(project, 4)
     make_queue(project, "New", rule=rule)
     assert [number for number, review in enumerate(reviews) if queue_of(review)] == fits
 
 
-def test_of_two_queues_that_fit_the_first_has_it_until_the_order_is_another() -> None:
-    project = make_project()
+def test_of_two_queues_that_fit_the_first_has_it_until_the_order_is_another(project: Project) -> None:
     (review,) = waiting_rows(project, 1)
     first, second = make_queue(project, "First", rule={"agent": "porter"}), make_queue(project, "Second")
     assert queue_of(review) == "First"
@@ -78,11 +78,12 @@ def test_of_two_queues_that_fit_the_first_has_it_until_the_order_is_another() ->
     with pytest.raises(InvalidInput):
         order_queues(project, QueueOrder(queues=(second.pk,)), actor=Actor())
     with pytest.raises(InvalidInput):
-        order_queues(project, QueueOrder(queues=(second.pk, make_queue(make_project()).pk)), actor=Actor())
+        order_queues(project, QueueOrder(queues=(second.pk, make_queue(given.project()).pk)), actor=Actor())
 
 
-def test_another_rule_moves_what_waits_and_a_deleted_queue_lets_it_go_and_keeps_what_was_decided() -> None:
-    project = make_project()
+def test_another_rule_moves_what_waits_and_a_deleted_queue_lets_it_go_and_keeps_what_was_decided(
+    project: Project,
+) -> None:
     porter, writer, decided = waiting_rows(project, 3)
     queue = make_queue(project, "Porter", rule={"agent": "porter"})
     Review.objects.filter(pk=decided.pk).update(queue=queue, state="decided")
@@ -97,8 +98,7 @@ def test_another_rule_moves_what_waits_and_a_deleted_queue_lets_it_go_and_keeps_
     assert make_queue(project, "porter").position == 1
 
 
-def test_who_holds_a_review_keeps_it_when_the_rules_move_it() -> None:
-    project = make_project()
+def test_who_holds_a_review_keeps_it_when_the_rules_move_it(project: Project) -> None:
     (review,) = waiting_rows(project, 1)
     held = claim_review(review, actor=reviewer(project))
     make_queue(project, "Legal")
@@ -107,38 +107,36 @@ def test_who_holds_a_review_keeps_it_when_the_rules_move_it() -> None:
 
 
 def test_a_rule_that_names_what_is_no_more_takes_nothing_and_breaks_nothing() -> None:
-    project = unsure_project("broken")
+    project = given.unsure_project("broken")
     queue = make_queue(project, "Old")
     ReviewQueue.objects.filter(pk=queue.pk).update(rule={"reason": "no_longer", "agent": "x"})
-    assert queue_of(waiting_review(project)) is None
+    assert queue_of(given.waiting_review(project)) is None
     assert reroute(project.pk) == 0
 
 
-def test_names_are_one_queues_alone_and_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    project = make_project()
+def test_names_are_one_queues_alone_and_too_many_are_refused(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
     queue = make_queue(project, "Legal")
     with pytest.raises(InvalidInput):
         make_queue(project, "  LEGAL ")
     with pytest.raises(InvalidInput):
         change_queue(make_queue(project, "Other"), QueueChange(name="legal"), actor=Actor())
     change_queue(queue, QueueChange(name="legal"), actor=Actor())
-    make_queue(make_project(), "Legal")
+    make_queue(given.project(), "Legal")
     monkeypatch.setattr(changing, "MOST_QUEUES", 2)
     with pytest.raises(Conflict):
         make_queue(project, "Third")
 
 
-def test_two_admins_who_add_the_same_name_at_once_make_one_queue() -> None:
-    project = make_project()
+@pytest.mark.django_db(transaction=True)
+def test_two_admins_who_add_the_same_name_at_once_make_one_queue(project: Project) -> None:
     results = together(*[lambda: create_queue(project, QueueInput(name="Legal"), actor=Actor())] * 2)
     assert sorted(type(result).__name__ for result in results) == ["InvalidInput", "ReviewQueue"]
     assert ReviewQueue.objects.filter(project=project).count() == 1
 
 
-def test_only_people_who_may_review_are_members_of_a_queue() -> None:
-    project = make_project()
-    make_member(project, user=make_user("anna"))
-    make_user("stranger")
+def test_only_people_who_may_review_are_members_of_a_queue(project: Project) -> None:
+    given.member(project, user=given.user("anna"))
+    given.user("stranger")
     make_queue(project, "Ours", members=["anna"])
     with pytest.raises(InvalidInput) as refused:
         make_queue(project, "Theirs", members=["anna", "stranger"])
@@ -146,8 +144,7 @@ def test_only_people_who_may_review_are_members_of_a_queue() -> None:
     assert not ReviewQueue.objects.filter(name="Theirs").exists()
 
 
-def test_a_queue_has_a_goal_of_its_own_and_what_is_late_by_it_escalates_once() -> None:
-    project = make_project()
+def test_a_queue_has_a_goal_of_its_own_and_what_is_late_by_it_escalates_once(project: Project) -> None:
     late, other = waiting_rows(project, 2)
     Review.objects.filter(project=project).update(created_at=timezone.now() - timedelta(minutes=90))
     make_queue(project, "Fast", rule={"agent": "porter"}, goal_minutes=60)
@@ -164,7 +161,7 @@ def test_a_queue_has_a_goal_of_its_own_and_what_is_late_by_it_escalates_once() -
 
 
 def test_the_projects_goal_holds_where_the_queue_has_none() -> None:
-    project = make_project(waiting={"review_goal_minutes": 60})
+    project = given.project(waiting={"review_goal_minutes": 60})
     slow, usual, none = waiting_rows(project, 3)
     Review.objects.filter(project=project).update(created_at=timezone.now() - timedelta(minutes=90))
     make_queue(project, "Slow", rule={"agent": "porter"}, goal_minutes=600)

@@ -11,10 +11,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Tool
 from reflection_app.teams.tools import ToolInput, create_tool
-from tests.factories import make_project
+from tests import given
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 _numbers = count(1)
 
@@ -38,7 +37,7 @@ STORY: dict[str, Any] = {
 def reading_project(**fields: Any) -> Project:
     """A project that can read files, and whose runs draw no audits."""
     fields.setdefault("review_policy", {"audit_share": 0})
-    project = make_project(fields.pop("slug", f"complete-{next(_numbers)}"), **fields)
+    project = given.project(fields.pop("slug", f"complete-{next(_numbers)}"), **fields)
     create_tool(project, ToolInput(name="read_file", kind="builtin", config={"name": "read_file"}), actor=Actor())
     return project
 
@@ -59,7 +58,7 @@ def planned_run(project: Project, answers: dict[str, Any] | None = None, **submi
         "objective": "比较两个文件里的颜色。",
         "limits": {"token_budget": 50_000},
     } | submission
-    return scripted_run(STORY | (answers or {}), project=project, tools=["read_file"], files=FILES, **submission)
+    return given.scripted_run(STORY | (answers or {}), project=project, tools=["read_file"], files=FILES, **submission)
 
 
 def completeness_check(project: Project, said: str = INCOMPLETE, **submission: Any) -> Run:

@@ -15,10 +15,9 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
+from tests import given
 from tests.adapters.llm.conftest import API_KEY
-from tests.anthropic_server import AnthropicServer, anthropic_parts
 from tests.attachments.produced import file_part
-from tests.factories import make_project
 from tests.loops.completeness.scenes import checked
 from tests.openai_server import OpenAIServer, Reply, SentPicture, openai_parts
 
@@ -26,43 +25,35 @@ CHART = "a bar chart per region, with a legend"
 _numbers = count(1)
 _NONCE = re.compile(r'"nonce": "([0-9a-f]{16})"')
 
-Answer = Callable[[str], str | Reply]
-
 
 class Eyes:
-    """A model that sees, behind HTTP in one of the two forms. `answer` is given the text that it is asked with."""
+    """A model that sees, behind HTTP."""
 
-    def __init__(self, server: OpenAIServer, *, model: str, read: Callable[[Any], list[str | SentPicture]]) -> None:
+    model = "openai/house-eyes"
+
+    def __init__(self, server: OpenAIServer) -> None:
         self.server = server
-        self.model = model
-        self._read = read
 
     def parts(self, at: int = 0) -> list[str | SentPicture]:
         """What stood in the first message of a user of request number `at`, in its order."""
         messages = self.server.requests[at].body["messages"]
-        return self._read(next(one for one in messages if one["role"] == "user"))
+        return openai_parts(next(one for one in messages if one["role"] == "user"))
 
     def pictures(self, at: int = 0) -> list[SentPicture]:
         return [one for one in self.parts(at) if isinstance(one, SentPicture)]
 
 
 @contextmanager
-def eyes(form: str, answer: Answer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Eyes]:
-    """A model of the form `openai` or `anthropic`."""
+def eyes(answer: Callable[[str], str | Reply], monkeypatch: pytest.MonkeyPatch) -> Iterator[Eyes]:
+    """Such a model; `answer` is given the text that it is asked with."""
 
     def answered(body: dict[str, Any]) -> str | Reply:
         return answer(json.dumps(body["messages"][-1]["content"]).replace('\\"', '"'))
 
-    if form == "anthropic":
-        with AnthropicServer(answered) as server:
-            monkeypatch.setenv("ANTHROPIC_API_BASE", server.base)
-            monkeypatch.setenv("ANTHROPIC_API_KEY", API_KEY)
-            yield Eyes(server, model="anthropic/claude-sonnet-4-5", read=anthropic_parts)
-    else:
-        with OpenAIServer(answered) as plain:
-            monkeypatch.setenv("OPENAI_API_BASE", plain.url)
-            monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
-            yield Eyes(plain, model="openai/house-eyes", read=openai_parts)
+    with OpenAIServer(answered) as server:
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", API_KEY)
+        yield Eyes(server)
 
 
 def seen(asked: str, *, holds: str = "yes", saw: str = "A bar chart of four regions.") -> str:
@@ -82,7 +73,7 @@ def looking_project(model: str = "", *, check: str = "", **fields: Any) -> Proje
         f"eyes-{next(_numbers)}", {"history/completeness": check or checked(analysis="All is there.")}
     )
     models = {"default": script} | ({"vision": model} if model else {})
-    return make_project(f"eyes-{next(_numbers)}", models_by_role=models, **fields)
+    return given.project(f"eyes-{next(_numbers)}", models_by_role=models, **fields)
 
 
 def looked_check(project: Project, files: dict[str, bytes], *, shows: str = CHART, **submission: Any) -> Run:

@@ -10,7 +10,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CheckState, operation_key
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Run, Step
-from tests.factories import submit
+from tests import given
 
 
 def past_supplement(
@@ -24,7 +24,7 @@ def past_supplement(
     **fields: Any,
 ) -> Supplement:
     """One supplement of a run of its own, carried out, with its check."""
-    run = submit(project, kind=kind)
+    run = given.submitted_run(project, kind=kind)
     step = Step.objects.create(
         run=run,
         seq=1,

@@ -14,22 +14,21 @@ from reflection_app.runs.batch import Batch
 from reflection_app.runs.following import StepCommit
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.runs.performing import named
-from tests.factories import make_project, submit
+from tests import given
 from tests.loops.reporting import AGENT, seed_report
 from tests.runs.forking import TWICE, advanced
-from tests.runs.scripts import scripted_run
 
 
 def revised_run(project: Project | None = None, **submission: Any) -> Run:
     """A run whose first attempt was sent back with a ticket, and whose second passed."""
-    project = project or make_project(review_policy={"audit_share": 0})
+    project = project or given.project(review_policy={"audit_share": 0})
     submission = {"mode": "actor_critic", "agent": AGENT} | submission
-    return advanced(scripted_run(TWICE, project=project, **submission))
+    return advanced(given.scripted_run(TWICE, project=project, **submission))
 
 
 def begun_run(project: Project, *, agent: str = AGENT, actor: Actor | None = None) -> Run:
     """A run with one attempt and nothing else, which is quick to make."""
-    run = submit(project, agent=agent, actor=actor)
+    run = given.submitted_run(project, agent=agent, actor=actor)
     Attempt.objects.create(run=run, number=1, step=_step(run, "attempt-1/answer"), content="three papers")
     return run
 

@@ -13,12 +13,11 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
-from tests.api.caller import make_caller
+from tests import given
 from tests.repairs.completeness import planned_run, reading_project
 from tests.runs.test_crashes import Killed, killing_after
-from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 HALF = {"when": "sampled", "share": 0.5}
 
@@ -70,7 +69,7 @@ def test_a_fork_goes_on_as_its_parent_was_drawn() -> None:
 def test_the_draw_of_a_run_cannot_be_edited_in_a_fork() -> None:
     run = drawn_run(0.9)
     step = Step.objects.get(run=run, kind="draw_check")
-    caller = make_caller(run.project)
+    caller = given.caller(run.project)
     answer = caller.post(f"runs/{run.pk}/fork", {"from_step": step.seq, "result": {"sampled_by": 0.1}})
     assert answer.status == 400
     assert "random draw" in str(answer.body)
@@ -83,7 +82,7 @@ def test_a_run_that_was_held_out_before_is_still_shown(client: Client) -> None:
     former = {"enabled": True, "when": "always", "least_share": 0.05, "holdout_share": 0.5, "least_worth": 0.0}
     spec = run.spec | {"completeness": former, "completeness_from": "kind"}
     Run.objects.filter(pk=run.pk).update(spec=spec)
-    page = logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+    page = given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
     assert "Not checked:" in page
-    lots = make_caller(run.project).get(f"runs/{run.pk}").body["completeness_lots"]
+    lots = given.caller(run.project).get(f"runs/{run.pk}").body["completeness_lots"]
     assert lots["arm"] == "not_sampled"

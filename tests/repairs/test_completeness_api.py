@@ -1,22 +1,27 @@
 """Histories of work done elsewhere, checked by REST."""
 
+from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
+from pydantic import ValidationError
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
+from reflection_app.repairs.completeness import CheckSubmission
+from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
-from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.factories import submit
+from tests import given
+from tests.api.caller import Caller
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import reading_project, supplemented
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BODY: dict[str, Any] = {
     "objective": "搜索最新 AI 动态并通知用户",
@@ -38,7 +43,7 @@ def caller_of(*said: str) -> Caller:
     answers = {
         f"history/completeness{again}": text for again, text in zip(("", "/again-1", "/again-2"), said, strict=False)
     }
-    return make_caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
+    return given.caller(reading_project(models_by_role={"default": register_script(f"rest-{uuid4().hex}", answers)}))
 
 
 @pytest.fixture
@@ -120,36 +125,27 @@ def test_checks_are_listed_newest_first_and_filtered_by_state_and_kind() -> None
     }
     assert found == {"checking": [other], "complete": [], "incomplete": [done], "unchecked": []}
     assert [one["id"] for one in agent.get("completeness-checks", kind="other").body["results"]] == [other]
-    assert_problem(agent.get("completeness-checks", state="finished"), 400)
-
-
-def test_other_runs_are_no_checks() -> None:
-    agent = caller_of()
-    task = agent.post("tasks", {"objective": "Write a haiku.", "kind": "creative_writing"}).body
-    assert_problem(agent.get(f"completeness-checks/{task['run']['id']}"), 404)
-    assert agent.get("completeness-checks").body["results"] == []
 
 
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"objective": ""}, "objective"),
-        ({"history": None}, "history"),
-        ({"history": [{"tool": "x"}]}, "history.0.operation"),
-        ({"history": [{"operation": "x", "done": True}]}, "history.0.done"),
+        ({"objective": " "}, "objective"),
         ({"history": [{"operation": "x"}] * 501}, "history"),
         ({"history": [{"operation": "x", "result": "字" * 15_000}] * 30}, "history"),
-        ({"tools": [{}]}, "tools.0.name"),
         ({"settings": {"max_supplements": 21}}, "settings.max_supplements"),
         ({"settings": {"when": "off"}}, "settings.when"),
-        ({"mode": "planning"}, "mode"),
+        ({"files": ["a text"]}, "files.0"),
+        ({"files": [{"type": "text", "text": "x"}]}, "files.0"),
+        ({"files": [{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}]}, "files.0"),
+        ({"required_files": [{"path": ""}]}, "required_files.0.path"),
+        ({"required_files": [{"path": "a", "kind": "wav"}]}, "required_files.0.kind"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_is_stored(change: dict[str, Any], field: str) -> None:
-    answer = caller_of().post("completeness-checks", BODY | change)
-    assert_problem(answer, 400)
-    assert field in fields(answer)
-    assert not Task.objects.exists()
+def test_what_is_wrong_with_a_submission_is_named(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        CheckSubmission.model_validate(BODY | change)
+    assert ".".join(map(str, refused.value.errors()[0]["loc"])) == field
 
 
 @pytest.mark.usefixtures("_at_once")
@@ -167,7 +163,7 @@ def test_settings_of_one_check_come_before_those_of_the_project() -> None:
 
 def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
     run = supplemented(reading_project())
-    told = make_caller(run.project).get(f"runs/{run.pk}").body
+    told = given.caller(run.project).get(f"runs/{run.pk}").body
     [supplement] = told["completeness"].pop("supplements")
     assert (supplement["operation"], supplement["succeeded"], supplement["left_out"]) == ("读取第二个文件", True, None)
     assert supplement["record"] is None
@@ -189,5 +185,42 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
         "steps_ok": True,
         "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
     }
-    other = submit(run.project)
-    assert make_caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
+    other = given.submitted_run(run.project)
+    assert given.caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
+
+
+def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_time_and_run() -> None:
+    project = reading_project()
+    agent = given.caller(project)
+    done = supplemented(project)
+    complete = supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")}, kind="another")
+    listed = agent.get("completeness/checks").body["results"]
+    assert [(one["run_id"], one["kind"], one["state"]) for one in listed] == [
+        (str(complete.pk), "another", "complete"),
+        (str(done.pk), "compare", "completed_by_supplement"),
+    ]
+    [missing] = listed[1]["supplements"]
+    assert (missing["operation"], missing["attempted"], missing["succeeded"]) == ("读取第二个文件", True, True)
+
+    def narrowed(**by: str) -> list[str]:
+        query = "&".join(f"{name}={quote(value)}" for name, value in by.items())
+        return [one["run_id"] for one in agent.get(f"completeness/checks?{query}").body["results"]]
+
+    assert narrowed(state="complete") == narrowed(kind="another") == narrowed(run_id=str(complete.pk))
+    assert narrowed(state="complete") == [str(complete.pk)]
+    assert narrowed(kind="") == narrowed(state="unchecked") == []
+    CompletenessCheck.objects.filter(run=done).update(created_at=timezone.now() - timedelta(days=2))
+    assert narrowed(since=(timezone.now() - timedelta(days=1)).isoformat()) == [str(complete.pk)]
+    assert given.caller(reading_project()).get("completeness/checks").body["results"] == []
+
+
+def test_what_recurs_is_listed_once_with_what_came_of_it() -> None:
+    project = reading_project()
+    agent = given.caller(project)
+    for _ in range(2):
+        supplemented(project)
+    [one] = agent.get("completeness/recurring").body["results"]
+    assert (one["operation"], one["runs"], one["attempted"], one["succeeded"]) == ("读取第二个文件", 2, 2, 2)
+    listed = agent.get("completeness/checks").body["results"]
+    assert {check["supplements"][0]["recurring_as"] for check in listed} == {one["source"]}
+    assert agent.get("completeness/recurring?kind=another").body["results"] == []

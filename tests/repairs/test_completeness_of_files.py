@@ -6,16 +6,18 @@ from uuid import uuid4
 import pytest
 
 from reflection_app.adapters.llm.scripted import register_script
-from reflection_app.attachments.models import Attachment, ProducedFile
+from reflection_app.attachments.models import ProducedFile
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Step
-from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.attachments.produced import TORN_CSV, file_part, workbook
 from tests.attachments.test_attempts_with_files import upload
 from tests.loops.completeness.scenes import checked
 from tests.repairs.completeness import reading_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 COMPLETE = checked(analysis="All is there.")
 BODY: dict[str, Any] = {
@@ -27,7 +29,7 @@ BODY: dict[str, Any] = {
 
 def caller_saying(said: str = COMPLETE) -> Caller:
     script = register_script(f"files-{uuid4().hex}", {"history/completeness": said})
-    return make_caller(reading_project(models_by_role={"default": script}))
+    return given.caller(reading_project(models_by_role={"default": script}))
 
 
 def checked_by(caller: Caller, **body: Any) -> Any:
@@ -72,20 +74,15 @@ def test_a_check_without_files_tells_nothing_of_any() -> None:
     assert not Step.objects.filter(run=check["run_id"], kind="inspect_files").exists()
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"files": ["a text"]}, "files.0"),
-        ({"files": [{"type": "text", "text": "x"}]}, "files.0"),
-        ({"files": [{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}]}, "files.0"),
-        ({"files": [{"type": "attachment", "id": str(uuid4())}]}, "files.0"),
-        ({"required_files": [{"path": ""}]}, "required_files.0.path"),
-        ({"required_files": [{"path": "a", "kind": "wav"}]}, "required_files.0.kind"),
-    ],
-)
-def test_what_is_no_file_is_refused_by_its_field(body: dict[str, Any], field: str) -> None:
-    answer = caller_saying().post("completeness-checks", BODY | body)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+def test_a_file_that_was_not_uploaded_is_refused_and_nothing_is_stored() -> None:
+    answer = caller_saying().post("completeness-checks", BODY | {"files": [{"type": "attachment", "id": str(uuid4())}]})
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["files.0"]
     assert not Run.objects.exists()
-    assert not Attachment.objects.exists()
+
+
+def test_faulty_files_make_a_check_incomplete_though_no_model_could_be_asked() -> None:
+    check = checked_by(caller_saying("no answer"), files=[file_part(TORN_CSV, name="sales.csv")])
+    assert check["state"] == "incomplete"
+    told = Event.objects.filter(run=check["run_id"], type="completeness.incomplete").values_list("payload", flat=True)
+    assert [one["attempt"] for one in told] == [1]

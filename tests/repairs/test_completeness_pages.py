@@ -7,31 +7,25 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from reflection_app.core.models import Membership
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.repairs.views import checks_of
-from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
-from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run
-from reflection_app.runs.views.live import fragments_of
-from reflection_app.runs.views.story import tell
+from tests import given
 from tests.attachments.produced import TORN_CSV, file_part
 from tests.loops.completeness.scenes import checked, wanted
-from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
-from tests.runs.test_crashes import Killed, killing_after
+from tests.repairs.completeness import SAVE, completeness_check, reading_project, supplemented
 from tests.runs.test_run_pages import ACTIVE
-from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def page_of(client: Client, run: Run) -> str:
-    return logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+    return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
 def project_page(client: Client, run: Run) -> str:
-    return logged_in(client, run.project).get(f"/p/{run.project.slug}/completeness/").text
+    return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/completeness/").text
 
 
 def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Client) -> None:
@@ -51,23 +45,6 @@ def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Clien
     assert [one.state for one in checks.checks[0].supplements] == ["done"]
 
 
-def test_a_check_under_way_is_told_and_the_live_page_draws_the_same(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = planned_run(reading_project())
-    with monkeypatch.context() as patched:
-        killing_after(4, patched, advancing, "perform")  # the plan, the arguments, the call, and the check
-        with pytest.raises(Killed):
-            advance(run.pk)
-    run.refresh_from_db()
-    page = page_of(client, run)
-    assert "A model is asked whether anything is missing." in page
-    member = Membership.objects.filter(project=run.project)[0]
-    [drawn] = [one.html for one in fragments_of(tell(run), membership=member) if one.place == "run-completeness"]
-    assert drawn.startswith('<section id="run-completeness"')
-    assert "".join(drawn.split()) in "".join(page.split())
-
-
 def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there(client: Client) -> None:
     files = [file_part(TORN_CSV, name="sales.csv")]
     said = checked(analysis="All is there.")
@@ -84,50 +61,32 @@ def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there
     assert "All is there." not in of_project
 
 
-def test_files_that_are_faulty_make_a_check_incomplete_though_no_model_could_be_asked(client: Client) -> None:
-    files = [file_part(TORN_CSV, name="sales.csv")]
-    run = completeness_check(reading_project(), "no answer", files=files)
-    advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
-    assert CompletenessCheck.objects.get(run=run).state == "incomplete"
-    told = Event.objects.filter(run=run, type="completeness.incomplete").values_list("payload", flat=True)
-    assert [one["attempt"] for one in told] == [1]
-    page = page_of(client, run)
-    assert "No model could be asked" in page
-    assert "A row has another number of fields than the others." in page
-
-
 def test_hostile_texts_of_models_are_shown_as_text(client: Client) -> None:
     answers = {
         "attempt-1/completeness": checked(
-            wanted(f"文件 {HOSTILE}", HOSTILE, "read_file", HOSTILE[:60], quote="比较两个文件", missing=HOSTILE),
-            wanted(HOSTILE, HOSTILE, quote=HOSTILE, repeat_quote=HOSTILE, arguments={HOSTILE: HOSTILE}),
-            analysis=HOSTILE,
-            missing=[HOSTILE],
+            wanted(
+                f"文件 {given.HOSTILE}",
+                given.HOSTILE,
+                "read_file",
+                given.HOSTILE[:60],
+                quote="比较两个文件",
+                missing=given.HOSTILE,
+            ),
+            wanted(
+                given.HOSTILE,
+                given.HOSTILE,
+                quote=given.HOSTILE,
+                repeat_quote=given.HOSTILE,
+                arguments={given.HOSTILE: given.HOSTILE},
+            ),
+            analysis=given.HOSTILE,
+            missing=[given.HOSTILE],
         )
     }
     run = supplemented(reading_project(), answers, kind="<b>kind</b>")
     for page in (page_of(client, run), project_page(client, run)):
         assert "&lt;script&gt;alert(1)" in page
         assert not ACTIVE.search(re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))
-
-
-def test_what_recurs_is_told_with_counts_and_the_mark_of_the_notebook(client: Client) -> None:
-    project = reading_project()
-    run = supplemented(project)
-    assert "Nothing was missing in two runs of the same kind so far." in project_page(client, run)
-    supplemented(project)
-    supplemented(project)
-    supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")})
-    supplemented(project, {f"attempt-1/completeness{again}": "" for again in ("", "/again-1", "/again-2")})
-    page = project_page(client, run)
-    assert re.search(r"Found incomplete</dt><dd>75 % .*3 of 4", page)
-    assert re.search(r"Not checked</dt><dd>1 ", page)
-    assert re.search(r"Supplements per task</dt><dd>0.60 .*3 in 5 tasks", page)
-    assert re.search(r"Steps of these runs that worked</dt><dd>100 % .*6 of 6", page)
-    assert "offered to the notebook: proposed" in page
-    assert re.search(r"<td class=\"num\">3</td>\s*<td class=\"num\">\s*3 of 3", page)
 
 
 def test_the_page_asks_the_database_as_often_for_many_recurring_supplements_as_for_one(client: Client) -> None:

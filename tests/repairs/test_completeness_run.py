@@ -8,6 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from notebook_app.models import Entry
+from notebook_app.public import lock_notebook
 from reflection_app.core.audit import Actor
 from reflection_app.loops.completeness.checks import operation_key
 from reflection_app.metrics.completeness_figures import completeness_figures
@@ -22,7 +23,9 @@ from reflection_app.runs.undo import unmake_supplements
 from tests.loops.completeness.scenes import call_of, checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+
+COMPLETE = {"attempt-1/completeness": checked(analysis="都有了")}
 
 SEEDS_EVENTS = ("reflection", "reflection_plan", "reflection_exec")
 
@@ -107,16 +110,31 @@ def test_a_supplement_that_three_runs_of_a_kind_lacked_is_offered_to_the_noteboo
     assert (Entry.objects.count(), entry.occurrences) == (1, 4)
 
 
+def taken_back(run: Run) -> None:
+    """As undoing takes back the step that found something missing."""
+    one = Supplement.objects.get(completeness_check__run=run)
+    Supplement.objects.filter(pk=one.pk).delete()
+    with transaction.atomic():
+        lock_notebook(run.project_id)
+        withdraw_what_recurred(run, one)
+
+
+def test_an_offer_is_withdrawn_with_the_second_of_four_runs() -> None:
+    project = reading_project()
+    runs = [supplemented(project) for _ in range(4)]
+    source = Entry.objects.get().source
+    taken_back(runs[0])
+    entry = Entry.objects.get()
+    assert (entry.source, entry.occurrences) == (source, 3)
+    taken_back(runs[1])
+    assert not Entry.objects.filter(state="proposed").exists(), "two runs are too few for an offer"
+
+
 def test_a_supplement_known_by_its_words_alone_is_taken_back_where_it_was_counted() -> None:
     project = reading_project()
     before = [supplemented(project) for _ in range(3)]
     Entry.objects.update(source="imported by a person")
-    run = supplemented(project)
-    assert Entry.objects.get().occurrences == 4
-    one = Supplement.objects.get(completeness_check__run=run)
-    Supplement.objects.filter(pk=one.pk).delete()
-    with transaction.atomic():
-        withdraw_what_recurred(run, one)
+    taken_back(supplemented(project))
     entry = Entry.objects.get()
     assert (entry.occurrences, [found.refs["run"] for found in entry.evidence.all()]) == (
         3,
@@ -140,6 +158,7 @@ def test_forks_are_no_evidence_of_their_own() -> None:
     assert Entry.objects.get().occurrences == 3
 
 
+@pytest.mark.django_db(transaction=True)
 def test_runs_that_end_at_the_same_moment_count_each_other() -> None:
     project = reading_project()
     supplemented(project)
@@ -202,3 +221,21 @@ def test_the_figures_tell_what_was_found_incomplete_and_what_was_completed_since
     assert sorted(states) == ["completed_by_supplement", "incomplete", "incomplete"], (
         "to read the same again adds nothing"
     )
+
+
+def test_events_say_that_something_was_missing_and_that_it_was_done() -> None:
+    project = reading_project()
+    done = supplemented(project)
+    again = supplemented(project, {"attempt-1/supplement/step-1/arguments": call_of("read_file", path="一.txt")})
+    complete = supplemented(project, COMPLETE)
+
+    def told(run: Run) -> dict[str, object]:
+        return dict(Event.objects.filter(run=run, type__startswith="completeness.").values_list("type", "payload"))
+
+    incomplete = {"attempt": 1, "missing": 1, "supplements": 1}
+    assert told(done) == {
+        "completeness.incomplete": incomplete,
+        "completeness.completed": {"attempt": 1, "supplements": 1},
+    }
+    assert told(again) == {"completeness.incomplete": incomplete}, "reading the same again completes nothing"
+    assert told(complete) == {}

@@ -4,28 +4,27 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import ClassMovedOn, InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.repairs.reports import begun_run, kept_report
-from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 @pytest.fixture
 def actor(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def told(type_: ErrorClass = ErrorClass.MODEL_CAPABILITY, reason: str = "第四次了", **more: str) -> CorrectionInput:
@@ -87,20 +86,3 @@ def test_the_class_that_holds_is_confirmed_without_a_reason(project: Project, ac
     report = correct_class(kept_report(begun_run(project)), told(ErrorClass.DECISION_ERROR, ""), actor=actor)
     assert (report.corrected_type, ClassCorrection.objects.count()) == (None, 0)
     assert AuditEntry.objects.get(action="report.class_confirmed").after == {"type": "3.3.2"}
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_two_people_who_saw_the_same_class_one_corrects_it(project: Project, actor: Actor) -> None:
-    report = kept_report(begun_run(project))
-
-    def correct(type_: ErrorClass) -> str:
-        try:
-            return str(correct_class(report, told(type_, before="3.3.2"), actor=actor).holding_type)
-        except ClassMovedOn:
-            return "moved on"
-
-    answers = together(lambda: correct(ErrorClass.MODEL_CAPABILITY), lambda: correct(ErrorClass.NORMAL_ITERATION))
-    assert answers.count("moved on") == 1
-    assert ClassCorrection.objects.filter(report=report).count() == 1
-    assert AuditEntry.objects.filter(action="report.class_corrected").count() == 1
-    assert Report.objects.get(pk=report.pk).holding_type in answers

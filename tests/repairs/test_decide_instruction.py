@@ -13,10 +13,9 @@ from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
-from tests.factories import make_member, submit
+from tests import given
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import revised_run
-from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +24,7 @@ TEXT = "至少收集 5 篇论文再停止。"
 
 @pytest.fixture
 def actor(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def proposed(project: Project, text: str = TEXT, **fields: Any) -> AgentInstruction:
@@ -36,7 +35,6 @@ def told(decision: str = "accept", **more: str) -> InstructionInput:
     return InstructionInput.model_validate({"decision": decision} | more)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later_runs(
     project: Project, actor: Actor
 ) -> None:
@@ -50,10 +48,9 @@ def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later
     assert TEXT not in json.dumps(Step.objects.get(run=other, key="attempt-1/answer").request, ensure_ascii=False)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
     decide_instruction(proposed(project), told(), actor=actor)
-    run = submit(project, agent=AGENT, execution="external", mode="actor_critic")
+    run = given.submitted_run(project, agent=AGENT, execution="external", mode="actor_critic")
     assert run.get_spec().instructions == (TEXT,)
     advance(run.pk)
     asked = Step.objects.filter(run=run, kind="await_attempt").get().request
@@ -81,7 +78,7 @@ def test_two_instructions_cannot_come_to_the_same_words(project: Project, actor:
 def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> None:
     instruction = decide_instruction(proposed(project), told(), actor=actor)
     assert decide_instruction(instruction, told("withdraw"), actor=actor).state == InstructionState.DECLINED
-    assert submit(project, agent=AGENT).get_spec().instructions == ()
+    assert given.submitted_run(project, agent=AGENT).get_spec().instructions == ()
 
 
 @pytest.mark.parametrize(("first", "second"), [("accept", "accept"), ("accept", "decline"), ("decline", "accept")])
@@ -109,22 +106,3 @@ def test_no_more_are_accepted_than_a_prompt_takes(project: Project, actor: Actor
     with pytest.raises(Conflict, match="no prompt takes more"):
         decide_instruction(proposed(project), told(), actor=actor)
     decide_instruction(proposed(project, agent="somebody-else"), told(), actor=actor)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_two_people_at_once_one_decides(project: Project, actor: Actor) -> None:
-    instruction = proposed(project)
-
-    def decide(decision: str) -> str:
-        try:
-            return decide_instruction(
-                AgentInstruction.objects.get(pk=instruction.pk), told(decision), actor=actor
-            ).state
-        except AlreadyDecided:
-            return "late"
-
-    answers = together(lambda: decide("accept"), lambda: decide("decline"))
-    assert answers.count("late") == 1
-    instruction.refresh_from_db()
-    assert instruction.state in answers
-    assert AuditEntry.objects.filter(action="instruction.decided").count() == 1

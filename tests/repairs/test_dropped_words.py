@@ -3,7 +3,6 @@
 import pytest
 from django.utils import translation
 
-from reflection_app.core.registry import REGISTRY
 from reflection_app.loops.completeness.dropped import DropCode, Dropped
 from reflection_app.repairs.dropped_words import why_dropped, why_dropped_in_english
 
@@ -31,7 +30,3 @@ def test_programs_are_told_in_english_whatever_the_readers_language() -> None:
 def test_a_reason_without_a_code_or_its_parameters_stays_readable() -> None:
     assert why_dropped(Dropped.model_validate({"operation": "x", "why": "So it was."})) == "So it was."
     assert why_dropped(Dropped(operation="x", code=DropCode.TOO_MANY))
-
-
-def test_every_code_has_a_sentence() -> None:
-    assert REGISTRY["dropped"].keys() == set(DropCode)

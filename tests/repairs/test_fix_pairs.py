@@ -1,17 +1,16 @@
 """Fixes that worked are remembered as pairs, counted right however many come at once, and used while reliable."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Project
 from reflection_app.loops.diagnosis.diagnoses import FixOutcome
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome, reliability, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
-from tests.factories import make_project, submit
+from tests import given
 from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def project() -> Project:
-    return make_project()
+    return given.project()
 
 
 def failure(project: Project, **fields: Any) -> ToolFailure:
@@ -40,22 +39,6 @@ def failure(project: Project, **fields: Any) -> ToolFailure:
 def told(failure: ToolFailure, *, worked: bool = True, by: str = "", **done: Any) -> FixPair | None:
     with transaction.atomic():
         return keep_outcome(failure, FixOutcome(worked=worked, **done), by=by)
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.exhaustive("many at once, or many rows")
-def test_two_hundred_outcomes_at_once_are_all_counted(project: Project) -> None:
-    failures = [failure(project) for _ in range(200)]
-
-    def tell(one: ToolFailure) -> None:
-        try:
-            told(one, params={"city": "Roma", "key": "s3cret"})
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(tell, failures))
-    assert FixPair.objects.get(project=project).successes == 200
 
 
 def test_a_fix_that_failed_more_often_than_it_worked_is_not_used(project: Project) -> None:
@@ -81,7 +64,7 @@ def test_what_did_not_work_makes_no_pair_and_of_pairs_the_most_reliable_is_used(
     without = best_fix(project.pk, tool="lookup", signature="no", without=[known.fix_pair])
     assert without is not None
     assert without.action.fallback_tool == "search"
-    assert best_fix(make_project().pk, tool="lookup", signature="no") is None
+    assert best_fix(given.project().pk, tool="lookup", signature="no") is None
     scores = [reliability(FixPair(successes=good, failures=bad)) for good, bad in ((9, 1), (1, 0), (1, 1))]
     assert scores == sorted(scores, reverse=True)
 
@@ -118,12 +101,11 @@ def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Proj
         assert values_for(project, tool=tool) is None
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> None:
-    handed_in = submit(project=project, execution="external").pk
+    handed_in = given.submitted_run(project=project, execution="external").pk
     worked_before(project, tool="transfer", run_id=handed_in)
     assert values_for(project, tool="transfer") is None
-    ours = submit(project=project).pk
+    ours = given.submitted_run(project=project).pk
     worked_before(project, tool="transfer", run_id=ours, by="key outside")
     assert values_for(project, tool="transfer") is None
     worked_before(project, tool="transfer", run_id=ours)

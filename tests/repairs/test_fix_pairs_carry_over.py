@@ -9,20 +9,19 @@ from django.test import Client
 
 from reflection_app.repairs.fix_pairs import best_fix, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_project, submit
+from tests import given
+from tests.api.caller import Caller
 from tests.repairs.test_fix_pairs import failure, told
 from tests.repairs.test_tool_failures_pages import page_of
 from tests.repairs.tool_failures import report, tell
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 ERROR = "The stars allow no such number"
 
 
 @pytest.fixture
-def agent() -> Caller:
-    return make_caller()
+def agent(caller: Caller) -> Caller:
+    return caller
 
 
 def reported(agent: Caller, params: dict[str, Any], **more: Any) -> Any:
@@ -67,7 +66,7 @@ def test_what_was_learned_outlives_the_call_that_it_was_learned_from(agent: Call
 
 
 def test_what_is_taken_back_is_unlearned() -> None:
-    project = make_project()
+    project = given.project()
     first, second = (failure(project, params={"limit": n}) for n in (900, 800))
     for one, n in ((first, 900), (second, 800)):
         told(one, params={"limit": n - 700})
@@ -81,7 +80,7 @@ def test_what_is_taken_back_is_unlearned() -> None:
 
 @pytest.mark.parametrize(("tool", "is_believed"), [("lookup", True), ("transfer", False)])
 def test_nobody_elses_word_changes_what_a_writing_tool_is_called_with(tool: str, is_believed: bool) -> None:
-    project = make_project()
+    project = given.project()
     one = failure(project, tool=tool, params={"limit": 900}, reported_by_label="key one")
     told(one, params={"limit": 100}, by="key one")
 
@@ -94,16 +93,16 @@ def test_nobody_elses_word_changes_what_a_writing_tool_is_called_with(tool: str,
 
 
 def test_what_a_run_of_ours_saw_is_used_by_the_next() -> None:
-    project = make_project()
-    told(failure(project, params={"limit": 900}, run_id=submit(project=project).pk), params={"limit": 100})
+    project = given.project()
+    told(failure(project, params={"limit": 900}, run_id=given.submitted_run(project=project).pk), params={"limit": 100})
     known = best_fix(project.pk, tool="lookup", signature="no", params={"limit": 500})
     assert known is not None
     assert [change.after for changes in known.learned for change in changes] == [100]
 
 
 def test_a_page_says_which_pair_was_applied_and_how(client: Client) -> None:
-    project = make_project("desk")
-    logged_in(client, project)
+    project = given.project("desk")
+    given.logged_in(client, project)
     tell(report(project, params={"max_results": 900}, error_message=ERROR), params={"max_results": 100})
     again = report(project, params={"max_results": 500}, error_message=ERROR)
     page = page_of(client, again)

@@ -16,7 +16,7 @@ from reflection_app.repairs.rows import find_similar_issues
 from reflection_app.runs.models import Run
 from tests.repairs.reports import begun_run, kept_report
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 CLAIMED = "Reported the migration as finished although two of the tables had not been touched."
 CLAIMED_AGAIN = "迁移报告说已全部完成，其实两张表根本没动。"

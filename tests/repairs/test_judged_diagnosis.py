@@ -5,7 +5,7 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.repairs.tool_failures import DiagnosisJudgement, judge_diagnosis
-from tests.factories import make_member, make_project
+from tests import given
 from tests.repairs.tool_failures import remedy_of
 from tests.repairs.tool_failures import report as report_failure
 
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_judged_diagnosis_is_corrected_and_what_was_said_before_is_in_the_trail() -> None:
-    project = make_project()
-    person, failure = Actor(user=make_member(project)), report_failure(project)
+    project = given.project()
+    person, failure = Actor(user=given.member(project)), report_failure(project)
     claimed = {"error_type": failure.error_type, "remedy": remedy_of(failure)}
     said = {"error_type": "parameter_error", "remedy": "skip"}
     judge_diagnosis(failure, DiagnosisJudgement(**said, action="Go on without it."), actor=person)
@@ -26,9 +26,9 @@ def test_a_judged_diagnosis_is_corrected_and_what_was_said_before_is_in_the_trai
 
 
 def test_another_remedy_needs_words() -> None:
-    project = make_project()
+    project = given.project()
     failure = report_failure(project)
-    judgement, person = DiagnosisJudgement(error_type="parameter_error", remedy="skip"), make_member(project)
+    judgement, person = DiagnosisJudgement(error_type="parameter_error", remedy="skip"), given.member(project)
     with pytest.raises(InvalidInput) as refused:
         judge_diagnosis(failure, judgement, actor=Actor(user=person))
     assert refused.value.errors[0]["field"] == "action"

@@ -21,7 +21,7 @@ from reflection_app.repairs.rows import (
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.following import StepCommit
 from reflection_app.runs.models import Attempt, Run
-from tests.factories import make_project
+from tests import given
 from tests.repairs.reports import begun_run, kept_report, revised_run
 from tests.runs.forking import forked
 
@@ -44,7 +44,7 @@ def test_the_same_mistake_of_the_agent_is_found_in_another_run(project: Project)
 
 def test_another_agents_mistakes_and_another_projects_do_not_count(project: Project) -> None:
     kept_report(begun_run(project, agent="somebody-else"))
-    kept_report(begun_run(make_project()))
+    kept_report(begun_run(given.project()))
     assert similar_to(begun_run(project)).looked_at == 0
 
 
@@ -70,7 +70,6 @@ def test_a_report_on_the_very_attempt_is_no_earlier_mistake(project: Project) ->
     assert similar_to(run, attempt=1).looked_at == 0
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_fork_knows_the_mistakes_of_its_own_beginning_and_not_what_its_parent_did_later(project: Project) -> None:
     parent = revised_run(project)
     before = kept_report(parent)
@@ -86,7 +85,6 @@ def test_a_fork_knows_the_mistakes_of_its_own_beginning_and_not_what_its_parent_
     assert later.reflection_id != before.reflection_id
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_report_kept_again_takes_the_place_of_its_earlier_state(project: Project) -> None:
     run = revised_run(project)
     row = kept_report(run)
@@ -97,7 +95,6 @@ def test_a_report_kept_again_takes_the_place_of_its_earlier_state(project: Proje
     assert (row.surface_issue, row.revised_attempt) == ("newer", Attempt.objects.get(run=run, number=2))
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_fork_does_not_overwrite_its_parents_report(project: Project) -> None:
     parent = revised_run(project)
     row = kept_report(parent)

@@ -2,9 +2,12 @@
 
 import pytest
 
+from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from tests.api.caller import Caller, fields, make_caller
-from tests.factories import make_project
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.repairs.reports import CorrectionInput, correct_class
+from tests import given
+from tests.api.caller import Caller
 from tests.loops.reporting import AGENT
 from tests.repairs.reports import begun_run, kept_report, revised_run
 
@@ -26,10 +29,9 @@ KEYS = [
 
 @pytest.fixture
 def caller(project: Project) -> Caller:
-    return make_caller(project)
+    return given.caller(project)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_the_document_is_just_the_seeds_form_and_a_file(project: Project, caller: Caller) -> None:
     report = kept_report(revised_run(project))
     answer = caller.get(f"reports/{report.reflection_id}/document")
@@ -47,7 +49,6 @@ def test_an_anti_pattern_that_was_not_named_is_left_out_everywhere(project: Proj
     assert "anti_pattern" not in caller.get(f"reports/{report.reflection_id}").body["document"]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_one_report_tells_all_that_is_known_of_it(project: Project, caller: Caller) -> None:
     run = revised_run(project)
     report = kept_report(run, revised_attempt=2, hint="先检查数量", instruction="至少 5 篇。")
@@ -67,7 +68,7 @@ def test_one_report_tells_all_that_is_known_of_it(project: Project, caller: Call
 def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(project: Project, caller: Caller) -> None:
     first = kept_report(begun_run(project, agent="somebody-else"), type="3.3.5")
     second = kept_report(begun_run(project))
-    kept_report(begun_run(make_project()))
+    kept_report(begun_run(given.project()))
 
     def names(**query: str) -> list[str]:
         return [one["reflection_id"] for one in caller.get("reports", **query).body["results"]]
@@ -76,23 +77,6 @@ def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(projec
     assert names(run=str(first.run_id)) == [first.reflection_id]
     assert names(agent=AGENT) == [second.reflection_id]
     assert names(type="3.3.5") == [first.reflection_id]
-    assert names(type="3.3.1") == []
-    assert fields(caller.get("reports", type="3.3.9")) == ["type"]
-    assert fields(caller.get("reports", state="open")) == ["state"]
-
-
-def test_a_corrected_report_is_found_by_the_class_that_holds(project: Project, caller: Caller) -> None:
-    report = kept_report(begun_run(project))
-    path = f"reports/{report.reflection_id}"
-    answer = caller.post(f"{path}/class", {"type": "3.3.1", "reason": "第四次了"})
-    assert answer.status == 200
-    assert (answer.body["type"], answer.body["computed_type"]) == ("3.3.1", "3.3.2")
-    (correction,) = answer.body["corrections"]
-    assert (correction["before"], correction["after"], correction["reason"]) == ("3.3.2", "3.3.1", "第四次了")
-    assert {(proposal["kind"], proposal["name"]) for proposal in answer.body["proposals"]} == {
-        ("anti_pattern", "过早停止搜索"),
-        ("lesson", report.get_value().learning_notes),
-    }
-    assert caller.get("reports", type="3.3.2").body["results"] == []
-    assert len(caller.get("reports", type="3.3.1").body["results"]) == 1
-    assert caller.get(f"{path}/document").body["error_classification"]["type"] == "3.3.1"
+    told = CorrectionInput(type=ErrorClass.MODEL_CAPABILITY, reason="第四次了")
+    correct_class(second, told, actor=Actor(user=given.member(project)))
+    assert (names(type="3.3.2"), names(type="3.3.1")) == ([], [second.reflection_id]), "by the class that holds"

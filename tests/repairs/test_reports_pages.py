@@ -1,6 +1,5 @@
 """The pages of reflection reports and of instructions."""
 
-import json
 from typing import Any
 
 import pytest
@@ -14,8 +13,8 @@ from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
+from tests import given
 from tests.repairs.reports import begun_run, kept_report
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -30,23 +29,13 @@ def page_of(report: Report) -> str:
     return f"/p/desk/reports/{report.reflection_id}/"
 
 
-def test_the_report_is_fetched_as_a_file(client: Client, project: Project) -> None:
-    report = kept_report(begun_run(project))
-    logged_in(client, project, Role.VIEWER)
-    document = client.get(page_of(report) + "document/")
-    assert json.loads(document.content) == report.get_document()
-    assert "仅收集了" in document.content.decode()
-    assert document["Content-Disposition"] == f'attachment; filename="reflection_{report.reflection_id}.json"'
-    assert client.get(page_of(report) + "markdown/")["Location"] == page_of(report)
-
-
 def correct(client: Client, report: Report, **typed: str) -> Any:
     return client.post(page_of(report) + "class/", {"before": "3.3.2"} | typed)
 
 
 def test_a_reviewer_corrects_the_class(client: Client, project: Project) -> None:
     report = kept_report(begun_run(project))
-    logged_in(client, project, Role.REVIEWER)
+    given.logged_in(client, project, Role.REVIEWER)
     answer = correct(client, report, type="3.3.1", reason="第四次了")
     assert (answer.status_code, answer["Location"]) == (302, page_of(report))
     text = shown(client, page_of(report))
@@ -54,7 +43,7 @@ def test_a_reviewer_corrects_the_class(client: Client, project: Project) -> None
     assert "The tree said 3.3.2 Decision error." in text
     assert "第四次了" in text
     assert "过早停止搜索" in text.split("Learned from it")[1]
-    assert "corrected" in shown(client, "/p/desk/reports/?type=3.3.1")
+    assert client.get(page_of(report) + "markdown/")["Location"] == page_of(report)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +54,7 @@ def test_what_was_typed_comes_back_with_what_is_wrong(
     client: Client, project: Project, typed: dict[str, str], said: str
 ) -> None:
     report = kept_report(begun_run(project))
-    answer = correct(logged_in(client, project), report, **typed)
+    answer = correct(given.logged_in(client, project), report, **typed)
     text = answer.content.decode()
     assert answer.status_code == 400
     assert said in text
@@ -82,7 +71,7 @@ def proposed(report: Report, text: str = "至少 5 篇。") -> AgentInstruction:
 def test_an_instruction_is_accepted_where_it_is_read(client: Client, project: Project, place: str) -> None:
     report = kept_report(begun_run(project))
     instruction = proposed(report)
-    logged_in(client, project, Role.REVIEWER)
+    given.logged_in(client, project, Role.REVIEWER)
     at = page_of(report) if place == "report" else "/p/desk/instructions/"
     assert "至少 5 篇。" in shown(client, at)
     answer = client.post(
@@ -97,21 +86,23 @@ def test_an_instruction_is_accepted_where_it_is_read(client: Client, project: Pr
 def test_hostile_text_is_shown_and_does_nothing(client: Client, project: Project) -> None:
     report = kept_report(
         begun_run(project),
-        surface_issue=HOSTILE,
-        occurrence_process=(HOSTILE,),
-        root_cause=HOSTILE,
-        description=HOSTILE,
-        remediation=HOSTILE,
-        repair_actions=(RepairAction(action=HOSTILE, expected_outcome=HOSTILE),),
-        learning_notes=HOSTILE,
-        hint=HOSTILE,
-        remaining_issues=(HOSTILE,),
-        issues=(Issue(description=HOSTILE, suggested_fix=HOSTILE),),
-        anti_pattern=AntiPattern(pattern_name=HOSTILE, symptoms=(HOSTILE,), prevention=HOSTILE),
-        facts=FailureFacts(is_completed=False, why_completed=HOSTILE, interruption=HOSTILE, quote=HOSTILE),
+        surface_issue=given.HOSTILE,
+        occurrence_process=(given.HOSTILE,),
+        root_cause=given.HOSTILE,
+        description=given.HOSTILE,
+        remediation=given.HOSTILE,
+        repair_actions=(RepairAction(action=given.HOSTILE, expected_outcome=given.HOSTILE),),
+        learning_notes=given.HOSTILE,
+        hint=given.HOSTILE,
+        remaining_issues=(given.HOSTILE,),
+        issues=(Issue(description=given.HOSTILE, suggested_fix=given.HOSTILE),),
+        anti_pattern=AntiPattern(pattern_name=given.HOSTILE, symptoms=(given.HOSTILE,), prevention=given.HOSTILE),
+        facts=FailureFacts(
+            is_completed=False, why_completed=given.HOSTILE, interruption=given.HOSTILE, quote=given.HOSTILE
+        ),
     )
-    proposed(report, HOSTILE)
-    logged_in(client, project)
+    proposed(report, given.HOSTILE)
+    given.logged_in(client, project)
     for path in (page_of(report), "/p/desk/reports/", "/p/desk/instructions/"):
         text = shown(client, path)
         assert "<script>alert" not in text
@@ -133,7 +124,7 @@ def test_a_report_that_says_nothing_is_shown_all_the_same(client: Client, projec
         issues=(),
         is_fallback=True,
     )
-    text = shown(logged_in(client, project), page_of(report))
+    text = shown(given.logged_in(client, project), page_of(report))
     assert "An attempt that fell short" in text
     assert "Nothing was recorded." in text
     assert "written by code" in text

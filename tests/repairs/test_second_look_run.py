@@ -15,13 +15,13 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
-from tests.api.caller import make_caller
+from tests import given
 from tests.loops.completeness.scenes import checked, planned, wanted
 from tests.repairs.completeness import SAVE, planned_run, reading_project, supplemented
 from tests.repairs.past_supplements import past_supplement
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 FIRST_AGAIN = wanted("核对第一个文件里的颜色", "以免看错", "read_file", quote="比较两个文件里的颜色")
 LISTED = wanted("核对第一个文件里的颜色", "以免看错", quote="比较两个文件里的颜色")
@@ -61,7 +61,7 @@ def test_supplements_are_ordered_by_the_projects_own_record() -> None:
     [none, read] = result_of(run, "estimate_supplements")["supplements"]
     assert none is None
     assert (read["runs"], read["completed"], read["tokens"]) == (3, 3, 400)
-    told = make_caller(project).get(f"runs/{run.pk}").body["completeness"]["supplements"][0]["record"]
+    told = given.caller(project).get(f"runs/{run.pk}").body["completeness"]["supplements"][0]["record"]
     assert (told["runs"], told["completed"]) == (3, 3)
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from reflection_app.core.models import Membership
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.advance import advance
@@ -10,14 +9,11 @@ from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import graph_of_run
-from reflection_app.runs.views.live import fragments_of
-from reflection_app.runs.views.story import tell
-from tests.factories import make_member
 from tests.repairs.tickets import external_run, handed_in, ticket_of
 from tests.runs.forking import forked
 from tests.runs.test_protocol_pages import protocol_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_the_first_of_the_six_steps_takes_the_ticket_up_and_the_accepted_attempt_resolves_it() -> None:
@@ -67,13 +63,3 @@ def test_the_graph_tells_the_ticket_as_the_way_back_and_each_step_in_words() -> 
     ]
     classified = next(node for node in graph.nodes if node.label == "Classified")
     assert classified.detail.startswith("3.3.")
-
-
-def test_a_live_page_is_sent_the_six_steps_and_a_way_to_order_it_again() -> None:
-    run = protocol_run()
-    membership = Membership.objects.get(user=make_member(run.project), project=run.project)
-    run = Run.objects.select_related("task", "project", "best_attempt").get(pk=run.pk)
-    drawn = {fragment.place: fragment.html for fragment in fragments_of(tell(run), membership=membership)}
-    assert drawn["run-protocol"].startswith('<section id="run-protocol"')
-    assert "0 of 2 repair steps done" in drawn["run-protocol"]
-    assert f"/p/six/runs/{run.pk}/redo/" in drawn["run-header"]

@@ -11,13 +11,12 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt, next_attempt_of
 from reflection_app.runs.models import Step
 from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_api_key, make_project
+from tests import given
 from tests.repairs.tickets import SENT_BACK, external_run, handed_in, ticket_of
 from tests.reviews.test_reviews import together
 from tests.runs.forking import forked
-from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def closing(reason: str = "Not worth it.") -> ClosingInput:
@@ -26,7 +25,7 @@ def closing(reason: str = "Not worth it.") -> ClosingInput:
 
 def test_the_agent_says_that_it_takes_the_ticket_up() -> None:
     run = external_run()
-    key, _ = make_api_key(run.project, name="pipeline")
+    key, _ = given.api_key(run.project, name="pipeline")
     started = start_ticket(ticket_of(run), actor=Actor(api_key=key))
     assert started.state == TicketState.IN_PROGRESS
     assert started.started_at is not None
@@ -38,6 +37,7 @@ def test_the_agent_says_that_it_takes_the_ticket_up() -> None:
     }
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_agents_at_once_one_takes_it_up() -> None:
     ticket = ticket_of(external_run())
     results = together(*[lambda: start_ticket(Ticket.objects.get(pk=ticket.pk), actor=Actor()) for _ in range(2)])
@@ -47,7 +47,7 @@ def test_of_two_agents_at_once_one_takes_it_up() -> None:
 
 def test_a_run_that_repairs_itself_takes_its_tickets_up_itself() -> None:
     answers = SENT_BACK | {f"attempt-{number}/answer": f"text {number}" for number in (1, 2, 3)}
-    run = scripted_run(answers, project=make_project(review_policy={"audit_share": 0}))
+    run = given.scripted_run(answers, project=given.project(review_policy={"audit_share": 0}))
     advance(run.pk)
     with pytest.raises(MakesItsOwn):
         start_ticket(ticket_of(run, 2), actor=Actor())
@@ -101,6 +101,7 @@ def test_closing_without_a_reason_is_refused(reason: str) -> None:
     assert ticket_of(run).is_open
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_who_close_at_once_one_does() -> None:
     ticket = ticket_of(external_run())
     results = together(

@@ -1,15 +1,13 @@
 """Rewind tickets over REST, and the ticket beside the prompt of an outside agent."""
 
-from typing import Any
-
 import pytest
 
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.api.caller import Caller
-from tests.repairs.tickets import external_run, handed_in, ticket_of
+from tests.repairs.tickets import external_run, ticket_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 OF_THE_SPECIFICATION = {
     "ticket_id",
@@ -58,22 +56,3 @@ def test_the_ticket_stands_beside_the_prompt_to_continue_with(caller: Caller, ru
     assert answer.body["next"] is None
     advance(run.pk)
     assert caller.get(f"runs/{run.pk}").body["next"]["ticket"]["ticket_id"] == ticket_of(run, 2).ticket_id
-
-
-def test_the_list_is_filtered_and_paged(caller: Caller, run: Run) -> None:
-    run = handed_in(run, "second")
-    first, second = ticket_of(run).ticket_id, ticket_of(run, 2).ticket_id
-
-    def listed(**query: Any) -> list[str]:
-        return [one["ticket_id"] for one in caller.get("tickets", **query).body["results"]]
-
-    assert listed() == [second, first]
-    assert listed(state="open") == [second]
-    assert listed(state="superseded") == [first]
-    assert listed(agent="researcher", run=run.pk, trigger="critic_evaluation") == [second, first]
-    assert listed(agent="somebody else") == []
-    assert listed(trigger="persons_order") == []
-    page = caller.get("tickets", limit=1).body
-    assert [one["ticket_id"] for one in page["results"]] == [second]
-    assert [one["ticket_id"] for one in caller.get(page["next"]).body["results"]] == [first]
-    assert caller.get(f"tickets/{first}").body["superseded_by"] == second

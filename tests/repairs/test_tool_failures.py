@@ -1,18 +1,17 @@
 """Many agents report, and tell how it went, at the same moment: everything is counted, and once."""
 
-import threading
-from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
-from reflection_app.repairs.cheat_sheet import cheat_sheet
+from reflection_app.repairs.cheat_sheet import MOST_ROWS, cheat_sheet
 from reflection_app.repairs.models import FixPair, ToolFailure
-from tests.factories import make_project, submit
+from tests import given
+from tests.notebook.at_once import at_once
 from tests.pace import within
 from tests.repairs.tool_failures import report, tell
 
@@ -20,31 +19,10 @@ pytestmark = pytest.mark.django_db
 MANY = 20
 
 
-def at_once(work: Callable[[int], object]) -> list[Exception]:
-    """What was raised by MANY threads that begin together."""
-    barrier, raised = threading.Barrier(MANY), list[Exception]()
-
-    def one(number: int) -> None:
-        barrier.wait()
-        try:
-            work(number)
-        except Exception as error:  # noqa: BLE001 - it is looked at by the test
-            raised.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(MANY)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return raised
-
-
 @pytest.mark.django_db(transaction=True)
 def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> None:
-    project = make_project()
-    assert at_once(lambda _: report(project, agent="a")) == []
+    project = given.project()
+    at_once(lambda _: report(project, agent="a"), range(MANY), threads=MANY)
     assert ToolFailure.objects.count() == MANY
     assert ToolFailure.objects.filter(is_repeated=True).count() == MANY - 1
     [row] = cheat_sheet(project).rows
@@ -53,9 +31,10 @@ def test_equal_reports_at_once_are_all_kept_and_one_of_them_is_the_first() -> No
 
 @pytest.mark.django_db(transaction=True)
 def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
-    project = make_project()
+    project = given.project()
     failures = [report(project, agent=f"agent {number}") for number in range(MANY)]
-    assert at_once(lambda number: tell(failures[number], worked=True, fix="Ask for less", params={"query": "x"})) == []
+    told: dict[str, Any] = {"worked": True, "fix": "Ask for less", "params": {"query": "x"}}
+    at_once(lambda failure: tell(failure, **told), failures, threads=MANY)
     pair = FixPair.objects.get()
     assert (pair.successes, pair.failures) == (MANY, 0)
     [row] = cheat_sheet(project).rows
@@ -64,15 +43,21 @@ def test_outcomes_told_at_once_are_all_counted_for_one_pair() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_contradicting_outcomes_at_once_one_is_kept() -> None:
-    failure = report(make_project())
-    raised = at_once(lambda number: tell(failure, worked=True, note=f"told by {number}"))
-    assert [type(error) for error in raised] == [OutcomeKnown] * (MANY - 1)
+    failure = report(given.project())
+
+    def is_kept(number: int) -> bool:
+        try:
+            return bool(tell(failure, worked=True, note=f"told by {number}"))
+        except OutcomeKnown:
+            return False
+
+    assert at_once(is_kept, range(MANY), threads=MANY).count(True) == 1
     assert FixPair.objects.get().successes == 1
     assert AuditEntry.objects.filter(action="tool_failure.outcome").count() == 1
 
 
 def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
-    project = make_project()
+    project = given.project()
     tell(report(project), worked=False, fix="Pray")
     assert FixPair.objects.count() == 0
     tell(report(project), worked=True, fix="Ask for less")
@@ -86,7 +71,7 @@ def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
 
 
 def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> None:
-    project = make_project()
+    project = given.project()
     tell(report(project), worked=True, fix="Pray")
     lucky = FixPair.objects.get()
     FixPair.objects.filter(pk=lucky.pk).update(successes=9, failures=3)
@@ -99,15 +84,28 @@ def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> Non
     assert report(project).fix_pair_id == sure.pk
 
 
+def test_the_sheet_takes_as_many_queries_however_long_it_is(django_assert_num_queries: Any) -> None:
+    project = given.project()
+    one = report(project)
+    with django_assert_num_queries(3):
+        assert not cheat_sheet(project).is_cut
+    ToolFailure.objects.bulk_create(
+        ToolFailure(project=project, tool=one.tool, error_type=one.error_type, source=one.source, signature=f"{number}")
+        for number in range(MOST_ROWS)
+    )
+    with django_assert_num_queries(3):
+        assert cheat_sheet(project).is_cut
+
+
 def test_a_report_of_another_projects_run_is_refused() -> None:
-    run = submit(make_project())
+    run = given.submitted_run(given.project())
     with pytest.raises(InvalidInput):
-        report(make_project(), run_id=run.pk)
+        report(given.project(), run_id=run.pk)
     assert ToolFailure.objects.count() == 0
 
 
 def test_another_projects_fixes_and_failures_are_not_seen() -> None:
-    owner, stranger = make_project(), make_project()
+    owner, stranger = given.project(), given.project()
     tell(report(owner), worked=True, fix="Ask for less")
     assert report(stranger).fix_pair is None
     assert [row.is_proven for row in cheat_sheet(stranger).rows] == [False]
@@ -127,7 +125,7 @@ def test_of_too_many_values_to_look_for_nothing_is_shown() -> None:
 
 
 def test_a_fix_is_remembered_without_the_values_that_its_words_hold() -> None:
-    project = make_project()
+    project = given.project()
     failure = report(project, params={"query": "multi-agent", "token": "sk-old-1234567"})
     tell(failure, params={"query": "agents", "token": "sk-new-7654321"}, fix="Use sk-new-7654321, not sk-old-1234567")
     pair = FixPair.objects.get(project=project)

@@ -30,17 +30,16 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState, Step, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply, reply
 from tests.adapters.tools.making import http_tool
-from tests.factories import make_project
 from tests.loops.tool_playing import call_text
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 _numbers = count(1)
 BUSY = reply(b"come back later", status="503 Service Unavailable", retry_after="50")
@@ -53,7 +52,7 @@ MORE_COMMITS_THAN_ANY = 20
 
 @pytest.fixture
 def project() -> Project:
-    return make_project(f"failing-{next(_numbers)}", review_policy={"audit_share": 0})
+    return given.project(f"failing-{next(_numbers)}", review_policy={"audit_share": 0})
 
 
 def in_turn(*replies: Reply) -> Reply:
@@ -72,7 +71,7 @@ def in_turn(*replies: Reply) -> Reply:
 
 def tool_run(project: Project, answers: dict[str, str] | None = None, **submission: Any) -> Run:
     submission.setdefault("tool_call", ROME)
-    return scripted_run(answers or {}, project=project, mode="external_loop", **submission)
+    return given.scripted_run(answers or {}, project=project, mode="external_loop", **submission)
 
 
 def advanced(run: Run) -> Run:
@@ -262,8 +261,8 @@ def test_a_fork_tells_nothing_of_its_parents_failure(project: Project) -> None:
 
 
 def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learned_from(project: Project) -> None:
-    given = ToolFailureSubmission(tool="lookup", params={"city": "Rome"}, error_message="the flumph is wrong")
-    row = report_tool_failure(project, given, actor=Actor())
+    sent = ToolFailureSubmission(tool="lookup", params={"city": "Rome"}, error_message="the flumph is wrong")
+    row = report_tool_failure(project, sent, actor=Actor())
     assert row.run is not None
     model = register_script(f"diagnoser-{next(_numbers)}", {"reported/diagnose": MODELS_WORD})
     Run.objects.filter(pk=row.run.pk).update(spec=row.run.spec | {"models": {"default": model}})
@@ -273,7 +272,7 @@ def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learn
     row = ToolFailure.objects.get(project=project)
     assert (row.error_type, row.source, row.root_cause) == ("parameter_error", "model", "The city is misspelt.")
     report_fix_outcome(row, FixOutcomeSubmission(worked=True), actor=Actor())
-    again = report_tool_failure(project, given, actor=Actor())
+    again = report_tool_failure(project, sent, actor=Actor())
     assert (again.run, again.source) == (None, "fix_pair")
     assert again.action is not None
     assert again.action["modified_params"]["city"] == "Roma"

@@ -12,7 +12,7 @@ from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.repairs.unknown import found_nothing, read_by_meaning
 from reflection_app.runs.models import Run, Step, StepState
 from reflection_app.runs.performing import value_of
-from tests.factories import make_project
+from tests import given
 from tests.repairs.reports import begun_run
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def run() -> Run:
-    project: Project = make_project(review_policy={"audit_share": 0})
+    project: Project = given.project(review_policy={"audit_share": 0})
     return begun_run(project)
 
 
@@ -49,7 +49,6 @@ def test_the_last_call_of_each_tool_says_whether_it_found_nothing(run: Run) -> N
     assert found_nothing(run.pk) == ("archive",)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_an_attempt_is_read_with_its_issues(run: Run) -> None:
     effect = FindSimilarIssues(
         key="similar", attempt=1, issues=(), task="Who signed the lease?", written=("I have no idea who signed it.",)

@@ -8,9 +8,8 @@ from reflection_app.repairs.models import Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 SENT_BACK = {
     "attempt-1/critique": critique(40, issues=[{"description": "Three papers", "suggested_fix": "Find five"}]),
@@ -21,12 +20,12 @@ SENT_BACK = {
 
 def external_run(answers: dict[str, str] | None = None, *, project: Project | None = None, **task: Any) -> Run:
     """A run whose agent handed one attempt in and was sent back with a ticket."""
-    project = project or make_project()
+    project = project or given.project()
     project.review_policy = {"audit_share": 0}
     project.save(update_fields=["review_policy"])
     task = {"agent": "researcher", "first": "first", **task}
     first = task.pop("first")
-    run = scripted_run(answers or SENT_BACK, project=project, execution="external", **task)
+    run = given.scripted_run(answers or SENT_BACK, project=project, execution="external", **task)
     advance(run.pk)
     return handed_in(run, first)
 

@@ -14,7 +14,7 @@ from reflection_app.repairs.tool_failures import (
     report_fix_outcome,
     report_tool_failure,
 )
-from tests.factories import make_project
+from tests import given
 
 TIMEOUT = {"tool": "search_papers", "params": {"query": "multi-agent"}, "error_message": "Timeout after 30s"}
 # No rule can know what this means.
@@ -24,8 +24,8 @@ _numbers = count(1)
 
 def report(project: Project, **fields: Any) -> ToolFailure:
     """A reported failure; a timeout unless other fields are given."""
-    given = ToolFailureSubmission.model_validate(TIMEOUT | fields)
-    return report_tool_failure(project, given, actor=Actor())
+    sent = ToolFailureSubmission.model_validate(TIMEOUT | fields)
+    return report_tool_failure(project, sent, actor=Actor())
 
 
 def remedy_of(failure: ToolFailure) -> str:
@@ -36,8 +36,8 @@ def remedy_of(failure: ToolFailure) -> str:
 
 def tell(failure: ToolFailure, *, worked: bool = True, **fields: Any) -> ToolFailure:
     """The failure with its outcome."""
-    given = FixOutcomeSubmission.model_validate({"worked": worked} | fields)
-    return report_fix_outcome(failure, given, actor=Actor())
+    sent = FixOutcomeSubmission.model_validate({"worked": worked} | fields)
+    return report_fix_outcome(failure, sent, actor=Actor())
 
 
 def diagnosing_project(said: str | None = None, **fields: Any) -> Project:
@@ -53,4 +53,4 @@ def diagnosing_project(said: str | None = None, **fields: Any) -> Project:
     )
     answers = {"reported/diagnose": said}
     model = register_script(f"diagnoser-{next(_numbers)}", answers)
-    return make_project(models_by_role={"default": model}, **fields)
+    return given.project(models_by_role={"default": model}, **fields)

@@ -6,13 +6,13 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
-from tests.factories import make_member
+from tests import given
 
 BETTER = "A text on tariffs.\n\nIt names seven of them, each with its source.\n\nThe end."
 
 
 def reviewer(review: Review) -> Actor:
-    return Actor(user=make_member(review.project))
+    return Actor(user=given.member(review.project))
 
 
 def edit(review: Review, text: str | None = BETTER, **more: object) -> DecisionInput:

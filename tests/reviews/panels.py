@@ -4,17 +4,14 @@ from typing import Any
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review
-from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_project
+from tests import given
+from tests.reviews.reviewed import decide_held
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 SECRET_REASON = "It reads like a timetable."
 
@@ -22,7 +19,7 @@ SECRET_REASON = "It reads like a timetable."
 def panel_project(slug: str | None = None, *, reviewers: int = 3, **policy: Any) -> Project:
     """A project whose every verdict that the critic is unsure of, or rejects, waits for so many people."""
     rules = [{"verdicts": ["REJECT"], "reviewers": reviewers}, {"confidence_below": 0.6, "reviewers": reviewers}]
-    return make_project(slug, review_policy={"audit_share": 0, "rules": rules} | policy)
+    return given.project(slug, review_policy={"audit_share": 0, "rules": rules} | policy)
 
 
 def open_panel(
@@ -36,7 +33,7 @@ def open_panel(
         "attempt-2/critique": critique(95, approved=True),
     }
     project = project or panel_project(reviewers=reviewers)
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     # Scripted runs draw no audits unless a test says so.
     run.spec["review_policy"]["audit_share"] = project.get_review_policy().audit_share
     run.save(update_fields=["spec"])
@@ -44,9 +41,26 @@ def open_panel(
     return Panel.objects.get(run=run)
 
 
+def panel_of(review: Review) -> Panel:
+    """The open panel of two that `review` is made a blind seat of."""
+    review.panel = Panel.objects.create(wanted=2, **_same(review))
+    review.save()
+    return review.panel
+
+
+def another_seat(review: Review) -> Review:
+    """One more free seat of the review's panel."""
+    return Review.objects.create(panel=review.panel, **_same(review))
+
+
+def _same(review: Review) -> dict[str, Any]:
+    names = ("project", "run", "attempt", "verdict", "step", "reason", "holds_run")
+    return {name: getattr(review, name) for name in names}
+
+
 def people(project: Project, number: int) -> list[Actor]:
     """Reviewers of the project."""
-    return [Actor(user=make_member(project)) for _ in range(number)]
+    return [Actor(user=given.member(project)) for _ in range(number)]
 
 
 def say(
@@ -54,10 +68,7 @@ def say(
 ) -> Review:
     """A free seat, taken and decided by `actor`: approved, or overruled with `verdict`."""
     held = take_seat(panel, actor)
-    decision = Decision.APPROVE if verdict is None else Decision.OVERRULE
-    assert held.lease_token is not None
-    told = DecisionInput(lease_token=held.lease_token, decision=decision, verdict=verdict, reason=reason, **more)
-    return decide_review(held, told, actor=actor)
+    return decide_held(held, actor, "overrule" if verdict else "approve", verdict=verdict, reason=reason, **more)
 
 
 def take_seat(panel: Panel, actor: Actor) -> Review:

@@ -9,11 +9,9 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.tools import ToolInput, create_tool
-from tests.factories import submit
+from tests import given
 from tests.loops.tool_playing import plan_text
 from tests.runs.critiques import critique
-from tests.runs.scripts import TESTS, WRONG
-from tests.web.stories import finished, project_with, waiting_review
 
 UNSURE: dict[str, Any] = {"approved": True, "confidence": 0.2}
 ISSUE = {"description": "No title", "suggested_fix": "Add one", "severity": "high", "category": "format"}
@@ -31,13 +29,13 @@ def revised(name: str, *, first: str = FIRST, second: str = SECOND, **submission
             80, **UNSURE, issues=[ISSUE], feedback={"strengths": ["Short"], "weaknesses": ["Dry"], "suggestions": []}
         ),
     }
-    return waiting_review(project_with(name, answers), **submission)
+    return given.waiting_review(given.scripted_project(name, answers), **submission)
 
 
 def rejected(name: str, **submission: Any) -> Review:
     """The director's: a REJECT that the run waits for."""
     answers = {"attempt-1/answer": FIRST, "attempt-1/critique": critique(10, issues=[ISSUE])}
-    return waiting_review(project_with(name, answers), **submission)
+    return given.waiting_review(given.scripted_project(name, answers), **submission)
 
 
 def audited(name: str, *, reviewers: int = 1, verdict: str = "PASS") -> Review:
@@ -46,7 +44,7 @@ def audited(name: str, *, reviewers: int = 1, verdict: str = "PASS") -> Review:
         "attempt-1/answer": FIRST,
         "attempt-1/critique": critique(90, approved=True) if verdict == "PASS" else critique(10),
     }
-    run = submit(project_with(name, answers))
+    run = given.submitted_run(given.scripted_project(name, answers))
     # Answers that were written beforehand are not audited, so the run is told to be.
     run.spec["review_policy"] |= {"rules": [], "audit_share": 1, "audit_reviewers": reviewers}
     run.save(update_fields=["spec"])
@@ -58,7 +56,7 @@ def seat(name: str, *, reviewers: int = 3) -> Review:
     """A seat of a panel that the run waits for."""
     policy = {"rules": [{"name": "All by three", "reviewers": reviewers}], "audit_share": 0}
     answers = {"attempt-1/answer": FIRST, "attempt-1/critique": critique(90, approved=True)}
-    run = finished(project_with(name, answers, review_policy=policy))
+    run = given.advanced_run(given.scripted_project(name, answers, review_policy=policy))
     return Review.objects.filter(run=run).order_by("id")[0]
 
 
@@ -72,9 +70,11 @@ def with_calls(name: str) -> Review:
         "attempt-1/answer": "There are 42 of them.",
         "attempt-1/critique": critique(80, **UNSURE),
     }
-    project = project_with(name, answers, review_policy={"rules": [], "audit_share": 0})
+    project = given.scripted_project(name, answers, review_policy={"rules": [], "audit_share": 0})
     create_tool(project, ToolInput(name="python", kind="builtin", config={"name": "python"}), actor=Actor())
-    run = finished(project, mode="planning", tools=["python"], limits={"time_budget_s": 300, "max_iterations": 1})
+    run = given.advanced_run(
+        project, mode="planning", tools=["python"], limits={"time_budget_s": 300, "max_iterations": 1}
+    )
     return _asked_for(run)
 
 
@@ -95,14 +95,14 @@ def _asked_for(run: Run) -> Review:
 
 def asked_about(name: str) -> Review:
     """What a person asked to be looked at: code of which one test passed and one failed."""
-    project = project_with(name, {"attempt-1/answer": WRONG})
-    return _asked_for(finished(project, tests=TESTS, limits={"max_iterations": 1}))
+    project = given.scripted_project(name, {"attempt-1/answer": given.WRONG})
+    return _asked_for(given.advanced_run(project, tests=given.TESTS, limits={"max_iterations": 1}))
 
 
 def handed_in(name: str, **attempt: Any) -> Review:
     """The review of an outside agent's attempt."""
-    project = project_with(name, {"attempt-1/critique": critique(80, **UNSURE, issues=[ISSUE])})
-    run = finished(project, execution="external", agent="researcher")
+    project = given.scripted_project(name, {"attempt-1/critique": critique(80, **UNSURE, issues=[ISSUE])})
+    run = given.advanced_run(project, execution="external", agent="researcher")
     hand_in_attempt(run, AttemptInput.model_validate({"content": FIRST, **attempt}), actor=Actor())
     advance(run.pk)
     return Review.objects.get(run=run)

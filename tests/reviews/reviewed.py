@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from django.test import Client
+
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
@@ -12,9 +13,8 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 EVERY_TIME = {"rules": [], "audit_share": 1}
 
@@ -29,7 +29,7 @@ def criticised(
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": critique(95, approved=True),
     }
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     # What a script plays is neither audited nor counted, so the run is told to be, as one of a provider's models.
     run.spec["review_policy"] |= policy if policy is not None else EVERY_TIME
     run.is_scripted = False
@@ -41,15 +41,29 @@ def criticised(
 
 def decide(review: Review, verdict: VerdictName | None = None) -> Review:
     """The review, approved or overruled with `verdict` by a reviewer of its project."""
-    actor = Actor(user=make_member(review.project))
-    held = claim_review(review, actor=actor)
-    assert held.lease_token is not None
-    decision = Decision.APPROVE if verdict is None else Decision.OVERRULE
-    return decide_review(
-        held, DecisionInput(lease_token=held.lease_token, decision=decision, verdict=verdict, reason="So."), actor=actor
-    )
+    return claim_and_decide(review, "overrule" if verdict else "approve", verdict=verdict, reason="So.")
 
 
 def review_of(run: Run) -> Review:
     """The first review that the run asked for."""
     return Review.objects.filter(run=run).order_by("created_at", "id")[0]
+
+
+def decide_held(review: Review, actor: Actor, decision: str = "approve", **more: Any) -> Review:
+    """The review that `actor` holds, decided."""
+    said = {"lease_token": review.lease_token, "decision": decision} | more
+    return decide_review(review, DecisionInput.model_validate(said), actor=actor)
+
+
+def claim_and_decide(review: Review, decision: str = "approve", *, actor: Actor | None = None, **more: Any) -> Review:
+    """The same, claimed before by `actor`, or by some reviewer of its project."""
+    actor = actor or Actor(user=given.member(review.project))
+    return decide_held(claim_review(review, actor=actor), actor, decision, **more)
+
+
+def client_of(actor: Actor) -> Client:
+    """The browser of the person."""
+    client = Client()
+    assert actor.user is not None
+    client.force_login(actor.user)
+    return client

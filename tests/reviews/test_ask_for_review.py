@@ -6,38 +6,33 @@ from django.test import Client
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AskedAlready, InvalidInput
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.asking import AskInput, ask_for_review
-from reflection_app.reviews.claiming import claim_next, claim_review
-from reflection_app.reviews.deciding import decide_review
-from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.claiming import claim_next
 from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification
-from tests.api.stories import finished_run
-from tests.factories import make_member, make_project
+from tests import given
+from tests.reviews.reviewed import claim_and_decide, decide_held
 from tests.reviews.test_reviews import together
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
-from tests.web.stories import HOSTILE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
-def finished() -> Run:
+@pytest.fixture
+def run(project: Project) -> Run:
     """A run of two attempts; the critic sent the first back and passed the second."""
-    return finished_run(make_project())
+    return given.finished_run(project)
 
 
 def person(run: Run) -> Actor:
-    return Actor(user=make_member(run.project))
+    return Actor(user=given.member(run.project))
 
 
-def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_it() -> None:
-    run = finished()
+def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_it(run: Run) -> None:
     asker = person(run)
     [review] = ask_for_review(run, AskInput(note="  Are the figures right? "), actor=asker)
 
@@ -50,16 +45,10 @@ def test_the_kept_attempts_verdict_is_put_before_a_person_and_no_run_waits_for_i
     assert claim_next(run.project, actor=person(run)) == review
 
 
-def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own() -> None:
-    run = finished()
+def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own(run: Run) -> None:
     actor = person(run)
     [review] = ask_for_review(run, AskInput(note="Check it"), actor=Actor())
-    held = claim_review(review, actor=actor)
-    assert held.lease_token is not None
-    told = DecisionInput(
-        lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=VerdictName.REVISE, reason="A source."
-    )
-    decided = decide_review(held, told, actor=actor)
+    decided = claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.REVISE, reason="A source.")
 
     again = Run.objects.get(parent=run)
     assert decided.ordered_run == again
@@ -78,24 +67,22 @@ def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own() -> None:
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(
-    asked: dict[str, object], field: str, said: str
+    asked: dict[str, object], field: str, said: str, run: Run
 ) -> None:
-    run = finished()
     with pytest.raises(InvalidInput, match=said) as refused:
         ask_for_review(run, AskInput.model_validate(asked), actor=Actor())
     assert [error["field"] for error in refused.value.errors] == [field]
     assert not Review.objects.filter(run=run).exists()
 
 
-def test_a_viewer_cannot_be_asked() -> None:
-    run = finished()
-    viewer = make_member(run.project, Role.VIEWER)
+def test_a_viewer_cannot_be_asked(run: Run) -> None:
+    viewer = given.member(run.project, Role.VIEWER)
     with pytest.raises(InvalidInput, match="may review"):
         ask_for_review(run, AskInput(note="x", assignee=viewer.username), actor=Actor())
 
 
 def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
     with pytest.raises(InvalidInput, match="no attempt yet"):
         ask_for_review(run, AskInput(note="x"), actor=Actor())
     advance(run.pk)
@@ -105,8 +92,7 @@ def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
         ask_for_review(run, AskInput(note="x", attempt=1), actor=Actor())
 
 
-def test_it_is_kept_for_the_one_who_is_named() -> None:
-    run = finished()
+def test_it_is_kept_for_the_one_who_is_named(run: Run) -> None:
     anna = person(run)
     assert anna.user is not None
     [review] = ask_for_review(run, AskInput(note="You know them", assignee=anna.label), actor=Actor())
@@ -117,8 +103,7 @@ def test_it_is_kept_for_the_one_who_is_named() -> None:
     assert claim_next(run.project, actor=anna) == review
 
 
-def test_several_judge_it_blindly() -> None:
-    run = finished()
+def test_several_judge_it_blindly(run: Run) -> None:
     opened = ask_for_review(run, AskInput(note="Is it funny?", reviewers=3), actor=Actor())
     panel = Panel.objects.get(run=run)
     assert {review.panel_id for review in opened} == {panel.pk}
@@ -127,38 +112,36 @@ def test_several_judge_it_blindly() -> None:
         actor = person(run)
         held = claim_next(run.project, actor=actor)
         assert held is not None
-        assert held.lease_token is not None
-        decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
+        decide_held(held, actor)
     panel.refresh_from_db()
     assert panel.agreed is True
     assert Verdict.objects.filter(attempt__run=run, referee=6).count() == 1
 
 
-def test_the_same_verdict_is_not_asked_about_twice_while_one_is_open() -> None:
-    run = finished()
+def test_the_same_verdict_is_not_asked_about_twice_while_one_is_open(run: Run) -> None:
     [review] = ask_for_review(run, AskInput(note="x"), actor=Actor())
     with pytest.raises(AskedAlready, match=str(review.pk)):
         ask_for_review(run, AskInput(note="y"), actor=Actor())
     ask_for_review(run, AskInput(note="y", attempt=1), actor=Actor())
 
     actor = person(run)
-    held = claim_review(review, actor=actor)
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
+    claim_and_decide(review, actor=actor)
     [second] = ask_for_review(run, AskInput(note="a second look"), actor=Actor())
     assert second.verdict.given_by == actor.user
 
 
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("_", range(4))
-def test_of_two_who_ask_at_once_one_is_told(_: int) -> None:
-    run = finished()
+def test_of_two_who_ask_at_once_one_is_told(_: int, run: Run) -> None:
     results = together(*[lambda: ask_for_review(run, AskInput(note="x"), actor=Actor()) for _ in range(3)])
     assert sorted(type(one).__name__ for one in results) == ["AskedAlready", "AskedAlready", "list"]
     assert Review.objects.filter(run=run, state=ReviewState.WAITING).count() == 1
 
 
 def test_an_attempt_of_a_run_that_is_still_under_way_can_be_asked_about() -> None:
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(80, approved=True, confidence=0.1)})
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(80, approved=True, confidence=0.1)}
+    )
     advance(run.pk)
     waiting = Review.objects.get(run=run)
     with pytest.raises(AskedAlready, match=str(waiting.pk)):
@@ -168,18 +151,8 @@ def test_an_attempt_of_a_run_that_is_still_under_way_can_be_asked_about() -> Non
 # On the page of the run.
 
 
-@pytest.fixture
-def project() -> Project:
-    return make_project("desk")
-
-
-@pytest.fixture
-def run(project: Project) -> Run:
-    return finished_run(project)
-
-
 def test_it_comes_into_the_queue_with_the_note(reviewer: Client, run: Run) -> None:
-    typed = {"attempt": "2", "note": f"Are the figures right? {HOSTILE}", "reviewers": "1", "assignee": ""}
+    typed = {"attempt": "2", "note": f"Are the figures right? {given.HOSTILE}", "reviewers": "1", "assignee": ""}
     page = reviewer.post(f"/p/desk/runs/{run.pk}/ask/", typed, follow=True)
     review = Review.objects.get(run=run)
     assert page.redirect_chain[-1][0] == f"/p/desk/runs/{run.pk}/"
@@ -189,22 +162,3 @@ def test_it_comes_into_the_queue_with_the_note(reviewer: Client, run: Run) -> No
     assert "Are the figures right?" in item
     assert "<script>alert(1)" not in item
     assert f"/runs/{run.pk}/ask/?attempt=2" not in reviewer.get(f"/p/desk/runs/{run.pk}/").text
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ({"note": ""}, "Say what the reviewer is to look at."),
-        ({"note": "My words", "attempt": "9"}, "no attempt 9"),
-        ({"note": "My words", "reviewers": "3", "assignee": "somebody"}, "Several judge blindly"),
-        ({"note": "My words", "assignee": "nobody"}, "may review"),
-    ],
-)
-def test_what_is_wrong_is_said_and_what_was_typed_is_kept(
-    reviewer: Client, run: Run, typed: dict[str, str], said: str
-) -> None:
-    answer = reviewer.post(f"/p/desk/runs/{run.pk}/ask/", typed)
-    assert answer.status_code == 400
-    assert said in answer.text
-    assert typed["note"] in answer.text
-    assert not Review.objects.exists()

@@ -1,11 +1,12 @@
 """Assigning: to whom, who is told, what a panel forbids, and what happens when people leave."""
 
 import pytest
+from django.contrib.auth.models import User
 
 from reflection_app.config.jobs import lapse
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.models import Membership, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.reviews.assigning import (
     AssignInput,
     assign_review,
@@ -13,24 +14,38 @@ from reflection_app.reviews.assigning import (
 )
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
-from reflection_app.reviews.models import Panel, Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.events import Event
 from reflection_app.teams.models import Notification
-from tests.factories import make_member, make_project, make_user
-from tests.reviews.test_comments import blind_seat
-from tests.reviews.test_reviews import approve, together, waiting_review
+from tests import given
+from tests.reviews.panels import another_seat, panel_of
+from tests.reviews.test_reviews import approve, reviewer, together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def review(db: None) -> Review:
+    return given.waiting_review()
+
+
+@pytest.fixture
+def anna(review: Review) -> User:
+    return given.member(review.project, user=given.user("anna"))
+
+
+@pytest.fixture
+def actor(review: Review) -> Actor:
+    return reviewer(review)
 
 
 def give(review: Review, to: str | None, *, actor: Actor, note: str = "") -> Review:
     return assign_review(review, AssignInput(to=to, note=note), actor=actor)
 
 
-def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else() -> None:
-    project = make_project()
-    first, second = waiting_review(project), waiting_review(project)
-    anna, boss = make_member(project, user=make_user("anna")), make_member(project)
+def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else(project: Project) -> None:
+    first, second = given.waiting_review(project), given.waiting_review(project)
+    anna, boss = given.member(project, user=given.user("anna")), given.member(project)
     told = give(second, "anna", actor=Actor(user=boss), note="You know this agent.")
 
     assert (told.assignee, told.note, told.note_by_label) == (anna, "You know this agent.", boss.username)
@@ -47,41 +62,38 @@ def test_an_assigned_review_comes_to_its_person_first_and_to_nobody_else() -> No
     assert taken.pk == second.pk
 
 
-def test_what_somebody_skipped_is_theirs_all_the_same_once_it_is_assigned_to_them() -> None:
-    review = waiting_review()
-    anna = make_member(review.project, user=make_user("anna"))
+def test_what_somebody_skipped_is_theirs_all_the_same_once_it_is_assigned_to_them(review: Review, anna: User) -> None:
     skip_review(review, actor=Actor(user=anna))
     assert claim_next(review.project, actor=Actor(user=anna)) is None
-    give(review, "anna", actor=Actor(user=make_member(review.project)))
+    give(review, "anna", actor=Actor(user=given.member(review.project)))
     assert claim_next(review.project, actor=Actor(user=anna)) is not None
 
 
-def test_taken_away_it_is_for_everybody_and_others_can_take_it_explicitly_before() -> None:
-    review = waiting_review()
-    anna, other = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
-    give(review, anna.username, actor=other)
-    assert claim_next(review.project, actor=other) is None
-    assert claim_review(review, actor=other).holder == other.user
+def test_taken_away_it_is_for_everybody_and_others_can_take_it_explicitly_before(
+    review: Review, anna: User, actor: Actor
+) -> None:
+    give(review, anna.username, actor=actor)
+    assert claim_next(review.project, actor=actor) is None
+    assert claim_review(review, actor=actor).holder == actor.user
     Review.objects.filter(pk=review.pk).update(state=ReviewState.WAITING, lease_until=None, lease_token=None)
-    give(review, None, actor=other)
-    assert claim_next(review.project, actor=other) is not None
+    give(review, None, actor=actor)
+    assert claim_next(review.project, actor=actor) is not None
 
 
 @pytest.mark.parametrize("who", ["stranger", "viewer", "inactive", "nobody", "a\x00b"])
-def test_only_members_who_may_review_are_given_one_and_all_others_are_told_apart_by_nothing(who: str) -> None:
-    review = waiting_review()
-    make_member(make_project(), user=make_user("stranger"))
-    make_member(review.project, Role.VIEWER, user=make_user("viewer"))
-    make_member(review.project, user=make_user("inactive", is_active=False))
+def test_only_members_who_may_review_are_given_one_and_all_others_are_told_apart_by_nothing(
+    who: str, review: Review
+) -> None:
+    given.member(given.project(), user=given.user("stranger"))
+    given.member(review.project, Role.VIEWER, user=given.user("viewer"))
+    given.member(review.project, user=given.user("inactive", is_active=False))
     with pytest.raises(InvalidInput) as refused:
-        give(review, who, actor=Actor(user=make_member(review.project)))
+        give(review, who, actor=Actor(user=given.member(review.project)))
     assert refused.value.errors == [{"field": "to", "message": "Nobody of this name may review in this project."}]
     assert not Notification.objects.exists()
 
 
-def test_what_is_decided_or_in_other_hands_cannot_be_assigned() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+def test_what_is_decided_or_in_other_hands_cannot_be_assigned(review: Review, anna: User, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     with pytest.raises(ReviewHeld):
         give(review, anna.username, actor=Actor(user=anna))
@@ -90,14 +102,12 @@ def test_what_is_decided_or_in_other_hands_cannot_be_assigned() -> None:
         give(review, anna.username, actor=actor)
 
 
-def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else(review: Review, anna: User, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
-    given = give(review, actor.label, actor=actor)
-    assert (given.state, given.assignee) == ("claimed", actor.user)
-    given = give(review, "anna", actor=actor, note="Look at the second source.")
-    assert (given.state, given.holder, given.lease_token, given.assignee) == ("waiting", None, None, anna)
+    sent = give(review, actor.label, actor=actor)
+    assert (sent.state, sent.assignee) == ("claimed", actor.user)
+    sent = give(review, "anna", actor=actor, note="Look at the second source.")
+    assert (sent.state, sent.holder, sent.lease_token, sent.assignee) == ("waiting", None, None, anna)
     with pytest.raises(ReviewLeaseLost):
         decide_review(review, approve(held), actor=actor)
     assert claim_next(review.project, actor=actor) is None
@@ -106,9 +116,8 @@ def test_who_holds_it_gives_it_back_by_assigning_it_to_somebody_else() -> None:
     assert taken.note == "Look at the second source."
 
 
-def test_an_assignment_and_a_decision_at_once_are_one_of_both() -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+@pytest.mark.django_db(transaction=True)
+def test_an_assignment_and_a_decision_at_once_are_one_of_both(review: Review, anna: User, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     together(
         lambda: give(review, anna.username, actor=actor),
@@ -118,51 +127,30 @@ def test_an_assignment_and_a_decision_at_once_are_one_of_both() -> None:
     assert (review.state, review.assignee) in {("decided", None), ("waiting", anna)}
 
 
-def test_nobody_is_given_two_seats_of_a_panel() -> None:
-    review = waiting_review()
-    panel: Panel = blind_seat(review)
-    other = Review.objects.create(
-        project=review.project,
-        run=review.run,
-        attempt=review.attempt,
-        verdict=review.verdict,
-        step=review.step,
-        panel=panel,
-        reason=review.reason,
-        holds_run=True,
-    )
-    anna, bea = (make_member(review.project, user=make_user(name)) for name in ("anna", "bea"))
-    boss = Actor(user=make_member(review.project))
+@pytest.mark.django_db(transaction=True)
+def test_nobody_is_given_two_seats_of_a_panel(review: Review, anna: User, actor: Actor) -> None:
+    panel_of(review)
+    other = another_seat(review)
+    bea = given.member(review.project)
     claim_review(review, actor=Actor(user=anna))
     with pytest.raises(InvalidInput):
-        give(other, "anna", actor=boss)
-    assert "anna" not in [user.username for user in assignable(other, actor=boss)]
-    third = Review.objects.create(
-        project=review.project,
-        run=review.run,
-        attempt=review.attempt,
-        verdict=review.verdict,
-        step=review.step,
-        panel=panel,
-        reason=review.reason,
-        holds_run=True,
-    )
-    found = together(*[lambda seat=seat: give(seat, bea.username, actor=boss) for seat in (other, third)])
+        give(other, "anna", actor=actor)
+    assert "anna" not in [user.username for user in assignable(other, actor=actor)]
+    third = another_seat(review)
+    found = together(*[lambda seat=seat: give(seat, bea.username, actor=actor) for seat in (other, third)])
     assert sorted(type(one).__name__ for one in found) == ["InvalidInput", "Review"]
 
 
-def test_the_note_of_who_asked_stays_below_that_of_who_assigns() -> None:
-    review = waiting_review()
+def test_the_note_of_who_asked_stays_below_that_of_who_assigns(review: Review, anna: User, actor: Actor) -> None:
     Review.objects.filter(pk=review.pk).update(note="Is it safe?", note_by_label="zoe")
-    make_member(review.project, user=make_user("anna"))
-    told = give(review, "anna", actor=Actor(user=make_member(review.project)), note="Please.")
+    told = give(review, anna.username, actor=actor, note="Please.")
     assert told.note == "Please.\n\nzoe: Is it safe?"
 
 
 @pytest.mark.parametrize("how", ["removed", "viewer", "inactive"])
-def test_what_is_kept_for_somebody_who_may_no_longer_review_is_given_to_everybody(how: str) -> None:
-    review = waiting_review()
-    anna, actor = make_member(review.project, user=make_user("anna")), Actor(user=make_member(review.project))
+def test_what_is_kept_for_somebody_who_may_no_longer_review_is_given_to_everybody(
+    how: str, review: Review, anna: User, actor: Actor
+) -> None:
     give(review, "anna", actor=actor)
     lapse()
     assert claim_next(review.project, actor=actor) is None

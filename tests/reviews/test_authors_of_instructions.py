@@ -15,19 +15,18 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests.factories import make_api_key, make_member, make_project, make_user
+from tests import given
 from tests.reviews.editing import edited, reviewer
 from tests.reviews.review_items import audited
 from tests.runs.critiques import critique
 from tests.runs.questions import KNOWLEDGE, PERMISSION, waiting_question
-from tests.runs.scripts import RIGHT, TESTS, scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def ended_run(project: Project) -> Run:
-    by = Actor(user=make_member(project))
-    run = scripted_run({"attempt-1/answer": RIGHT}, project=project, actor=by, tests=TESTS)
+    by = Actor(user=given.member(project))
+    run = given.scripted_run({"attempt-1/answer": given.RIGHT}, project=project, actor=by, tests=given.TESTS)
     advance(run.pk)
     run.refresh_from_db()
     assert run.is_finished
@@ -36,9 +35,9 @@ def ended_run(project: Project) -> Run:
 
 @pytest.mark.parametrize("by_key", [False, True])
 def test_the_author_of_a_redo_cannot_claim_its_review(project: Project, by_key: bool) -> None:
-    run, member = ended_run(project), make_member(project)
+    run, member = ended_run(project), given.member(project)
     maker = Actor(user=member)
-    key, _secret = make_api_key(project, (Scope.REVIEWS_WRITE,), made_by=member)
+    key, _secret = given.api_key(project, (Scope.REVIEWS_WRITE,), made_by=member)
     again = redo_run(run, RedoInput(instructions="Shorter."), actor=Actor(api_key=key) if by_key else maker)
     assert again.handed_in_by == [*run.handed_in_by, maker.hand]
     run.refresh_from_db()
@@ -48,7 +47,7 @@ def test_the_author_of_a_redo_cannot_claim_its_review(project: Project, by_key: 
     for actor in (maker, Actor(api_key=key)):
         with pytest.raises(OwnWorkRefused):
             claim_review(review, actor=actor)
-    assert claim_review(review, actor=Actor(user=make_member(project))).lease_token
+    assert claim_review(review, actor=Actor(user=given.member(project))).lease_token
 
 
 def required_review(run: Run) -> Review:
@@ -60,15 +59,15 @@ def required_review(run: Run) -> Review:
 
 
 def test_where_the_project_allows_it_who_ordered_may_decide(project: Project) -> None:
-    change_own_work(project, OwnWork.PEOPLE, actor=Actor(user=make_member(project)))
-    actor = Actor(user=make_member(project))
+    change_own_work(project, OwnWork.PEOPLE, actor=Actor(user=given.member(project)))
+    actor = Actor(user=given.member(project))
     again = redo_run(ended_run(project), RedoInput(instructions="Shorter."), actor=actor)
     assert claim_review(required_review(again), actor=actor).lease_token
 
 
 def test_who_overrules_what_had_passed_has_ordered_the_run_that_does_it_again() -> None:
     review = audited("overruled")
-    actor = Actor(user=make_member(review.project))
+    actor = Actor(user=given.member(review.project))
     held = claim_review(review, actor=actor)
     said = DecisionInput.model_validate(
         {
@@ -87,14 +86,13 @@ def test_who_edited_the_text_that_is_done_again_has_written_a_part_of_it() -> No
     review = audited("edited")
     editor = reviewer(review)
     edited(review, actor=editor)
-    by = Actor(user=make_member(review.project))
+    by = Actor(user=given.member(review.project))
     again = redo_run(Run.objects.get(pk=review.run_id), RedoInput(instructions="Shorter."), actor=by)
     assert {editor.hand, by.hand} <= set(again.handed_in_by)
 
 
-def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not() -> None:
-    project = make_project()
-    actor = Actor(user=make_user())
+def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does_not(project: Project) -> None:
+    actor = Actor(user=given.user())
     told = waiting_question(project, KNOWLEDGE)
     answer_question(told, AnswerInput(choice=Choice.ANSWER, text="7 %"), actor=actor)
     chosen = waiting_question(project, PERMISSION)
@@ -106,8 +104,8 @@ def test_an_answer_with_text_makes_its_author_a_submitter_and_a_mere_choice_does
 def test_who_sends_an_attempt_back_within_its_run_may_decide_on_the_next(project: Project) -> None:
     answers = {"attempt-1/answer": "one", "attempt-1/critique": critique(90, approved=True)}
     answers |= {"attempt-2/answer": "two", "attempt-2/critique": critique(90, approved=True)}
-    run = scripted_run(answers, project=project, mode="actor_critic", review="required")
-    actor = Actor(user=make_member(project))
+    run = given.scripted_run(answers, project=project, mode="actor_critic", review="required")
+    actor = Actor(user=given.member(project))
     for said in ({"decision": "overrule", "verdict": "REVISE", "reason": "Shorter."}, {"decision": "approve"}):
         advance(run.pk)
         held = claim_review(Review.objects.get(run=run, state="waiting"), actor=actor)

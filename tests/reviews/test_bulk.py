@@ -1,12 +1,11 @@
 """Deciding many reviews together: each by itself, each with its own result, all of it taken back together."""
 
-import threading
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.test import Client
+from django.urls import reverse
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotYours
@@ -19,16 +18,16 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkState, Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
-from tests.factories import make_member, make_project
+from tests import given
 from tests.reviews.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
-from tests.web.stories import unsure_project, waiting_review
+from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def queue_of(count: int, name: str) -> tuple[Project, list[Review]]:
-    project = unsure_project(name)
-    return project, [waiting_review(project) for _ in range(count)]
+    project = given.unsure_project(name)
+    return project, [given.waiting_review(project) for _ in range(count)]
 
 
 def told(reviews: list[Review], **more: Any) -> BulkInput:
@@ -41,7 +40,7 @@ def states(bulk: BulkDecision) -> list[str]:
 
 def test_all_are_decided_with_one_reason_and_their_runs_go_on() -> None:
     project, reviews = queue_of(3, "bulk-overrule")
-    actor = Actor(user=make_member(project))
+    actor = Actor(user=given.member(project))
     bulk = begin_bulk(project, told(reviews, decision="overrule", verdict="REVISE", reason="No sources."), actor=actor)
     work_through(bulk.pk)
 
@@ -61,12 +60,12 @@ def test_all_are_decided_with_one_reason_and_their_runs_go_on() -> None:
 
 def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> None:
     project, (held, decided, free) = queue_of(3, "bulk-failures")
-    other = Actor(user=make_member(project))
+    other = Actor(user=given.member(project))
     claim_review(held, actor=other)
     token = claim_review(decided, actor=other).lease_token
     decide_review(decided, DecisionInput(lease_token=token, decision="approve"), actor=other)
 
-    bulk = begin_bulk(project, told([held, decided, free]), actor=Actor(user=make_member(project)))
+    bulk = begin_bulk(project, told([held, decided, free]), actor=Actor(user=given.member(project)))
     work_through(bulk.pk)
     assert states(bulk) == ["failed", "failed", "done"]
     errors = list(BulkItem.objects.filter(bulk=bulk, state="failed").values_list("error", flat=True))
@@ -87,23 +86,23 @@ def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> N
 def test_a_decision_that_says_too_little_or_too_much_is_refused_whole(wrong: dict[str, str], field: str) -> None:
     project, reviews = queue_of(1, "bulk-wrong")
     with pytest.raises(InvalidInput) as refused:
-        begin_bulk(project, told(reviews, **wrong), actor=Actor(user=make_member(project)))
+        begin_bulk(project, told(reviews, **wrong), actor=Actor(user=given.member(project)))
     assert [error["field"] for error in refused.value.errors] == [field]
     assert not BulkDecision.objects.exists()
 
 
 def test_another_projects_review_is_as_good_as_none() -> None:
     _, reviews = queue_of(1, "bulk-theirs")
-    mine = make_project("bulk-mine")
+    mine = given.project("bulk-mine")
     with pytest.raises(InvalidInput, match="no such review"):
-        begin_bulk(mine, told(reviews), actor=Actor(user=make_member(mine)))
+        begin_bulk(mine, told(reviews), actor=Actor(user=given.member(mine)))
     with pytest.raises(InvalidInput, match="no such review"):
-        begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=make_member(mine)))
+        begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=given.member(mine)))
 
 
 def test_whoever_lost_the_right_to_review_decides_nothing_any_more() -> None:
     project, reviews = queue_of(2, "bulk-removed")
-    user = make_member(project)
+    user = given.member(project)
     bulk = begin_bulk(project, told(reviews), actor=Actor(user=user))
     Membership.objects.filter(user=user).update(role=Role.VIEWER)
     work_through(bulk.pk)
@@ -111,23 +110,11 @@ def test_whoever_lost_the_right_to_review_decides_nothing_any_more() -> None:
     assert set(Review.objects.values_list("state", flat=True)) == {"waiting"}
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_workers_and_a_message_that_comes_twice_decide_each_item_once() -> None:
     project, reviews = queue_of(6, "bulk-twice")
-    bulk = begin_bulk(project, told(reviews), actor=Actor(user=make_member(project)))
-    start = threading.Barrier(3)
-
-    def work() -> None:
-        start.wait()
-        try:
-            work_through(bulk.pk)
-        finally:
-            connection.close()
-
-    workers = [threading.Thread(target=work) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    bulk = begin_bulk(project, told(reviews), actor=Actor(user=given.member(project)))
+    together(*[lambda: work_through(bulk.pk)] * 3)
     work_through(bulk.pk)
     bulk.refresh_from_db()
     assert (bulk.state, states(bulk)) == (BulkState.DONE, ["done"] * 6)
@@ -137,7 +124,7 @@ def test_two_workers_and_a_message_that_comes_twice_decide_each_item_once() -> N
 
 def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
     project, reviews = queue_of(3, "bulk-undo")
-    actor = Actor(user=make_member(project))
+    actor = Actor(user=given.member(project))
     bulk = begin_bulk(project, told(reviews), actor=actor)
     work_through(bulk.pk)
     for review in reviews:
@@ -164,7 +151,7 @@ def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
 def decided_together(*reviews: Review, actor: Actor | None = None, **said: str) -> BulkDecision:
     project = reviews[0].project
     told = BulkInput.model_validate({"reviews": [one.pk for one in reviews], "decision": "approve"} | said)
-    bulk = begin_bulk(project, told, actor=actor or Actor(user=make_member(project)))
+    bulk = begin_bulk(project, told, actor=actor or Actor(user=given.member(project)))
     work_through(bulk.pk)
     return bulk
 
@@ -173,12 +160,12 @@ def test_another_does_not_take_it_back_and_an_admin_does_under_their_own_name() 
     _project, (review,) = queue_of(1, "bulk-rights")
     bulk = decided_together(review)
     with pytest.raises(NotYours):
-        undo_bulk(bulk, actor=Actor(user=make_member(review.project)))
+        undo_bulk(bulk, actor=Actor(user=given.member(review.project)))
     assert BulkDecision.objects.get().state == "done"
 
     # Also of somebody who has left.
     Membership.objects.filter(user=bulk.user).delete()
-    admin = make_member(review.project, Role.ADMIN)
+    admin = given.member(review.project, Role.ADMIN)
     undo_bulk(bulk, actor=Actor(user=admin))
     work_through(bulk.pk)
     assert BulkItem.objects.get().state == "undone"
@@ -187,11 +174,11 @@ def test_another_does_not_take_it_back_and_an_admin_does_under_their_own_name() 
 
 def test_what_somebody_else_has_decided_anew_is_kept() -> None:
     _project, (review,) = queue_of(1, "bulk-rights")
-    admin = Actor(user=make_member(review.project, Role.ADMIN))
+    admin = Actor(user=given.member(review.project, Role.ADMIN))
     bulk = decided_together(review, actor=admin)
-    other = make_member(review.project)
+    other = given.member(review.project)
     Review.objects.filter(pk=review.pk).update(decided_by=other, decided_by_label=other.get_username())
-    undo_bulk(bulk, actor=Actor(user=make_member(review.project, Role.ADMIN)))
+    undo_bulk(bulk, actor=Actor(user=given.member(review.project, Role.ADMIN)))
     work_through(bulk.pk)
     assert BulkItem.objects.get().state == "kept"
 
@@ -208,7 +195,7 @@ def _everything(panel: Panel, bulk: BulkDecision, actor: Actor) -> str:
 def test_what_was_said_of_a_blind_seat_in_bulk_is_hidden_from_all_others_until_all_have_spoken() -> None:
     panel = open_panel(panel_project("desk"))
     anna = people(panel.project, 1)[0]
-    admin = Actor(user=make_member(panel.project, Role.ADMIN))
+    admin = Actor(user=given.member(panel.project, Role.ADMIN))
     seat = Review.objects.filter(panel=panel)[0]
     bulk = decided_together(seat, actor=anna, decision="overrule", verdict="REVISE", reason=SECRET_REASON)
     assert BulkItem.objects.get().state == "done"
@@ -235,3 +222,82 @@ def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
     assert adjudication(panel).state == "waiting"
     decided_together(adjudication(panel), actor=cem)
     assert adjudication(panel).state == "decided"
+
+
+# Bulk decisions in the browser: what is chosen, what comes back where it is refused, progress, taking back.
+
+
+@pytest.fixture
+def project() -> Project:
+    return given.unsure_project("desk")
+
+
+def address(name: str, project: Project, **more: Any) -> str:
+    return reverse(name, kwargs={"slug": project.slug, **more})
+
+
+def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: Client, project: Project) -> None:
+    reviews = [given.waiting_review(project) for _ in range(2)]
+    chosen = {"review": [str(review.pk) for review in reviews]}
+    form = reviewer.post(address("new_bulk", project), chosen)
+    assert form.status_code == 200
+    assert "Decide 2 reviews" in form.text
+    assert "2 runs wait for their decisions" in form.text
+
+    shown = reviewer.post(address("start_bulk", project), chosen | {"choice": "agree"}, follow=True)
+    bulk = BulkDecision.objects.get()
+    assert shown.redirect_chain[-1][0] == address("bulk", project, bulk_id=bulk.pk)
+    assert "0 of 2 gone through" in shown.text
+    work_through(bulk.pk)
+    part = reviewer.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
+    assert part.text.lstrip().startswith('<div id="bulk-progress">')
+    assert "Undo all" in part.text
+    assert "Agreed with all" in reviewer.get(address("bulk_list", project)).text
+
+
+def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, project: Project) -> None:
+    writers = [given.waiting_review(project, agent="writer") for _ in range(2)]
+    other = given.waiting_review(project, agent="coder")
+    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
+    assert "Decide 2 reviews" in form.text
+    assert all(f'name="review" value="{review.pk}"' in form.text for review in writers)
+    assert str(other.pk) not in form.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"choice": "REVISE", "reason": ""}, "Say why"),
+        ({"reason": "kept words"}, "Choose"),
+        ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
+    ],
+)
+def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
+    reviewer: Client, project: Project, typed: dict[str, str], said: str
+) -> None:
+    review = given.waiting_review(project)
+    page = reviewer.post(address("start_bulk", project), {"review": str(review.pk), **typed})
+    assert page.status_code == 400
+    assert said in page.text
+    assert typed.get("reason", "") in page.text
+    assert f'name="review" value="{review.pk}"' in page.text
+    assert not BulkDecision.objects.exists()
+
+
+def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(reviewer: Client, project: Project) -> None:
+    mine = given.waiting_review(project, agent="writer")
+    given.waiting_review(project, agent="coder")
+    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1"})
+    assert f'action="{address("start_bulk", project)}?queue=agent%3Dwriter"' in form.text
+    shown = reviewer.post(
+        f"{address('start_bulk', project)}?queue=agent%3Dwriter",
+        {"review": str(mine.pk), "choice": "agree"},
+        follow=True,
+    )
+    bulk = BulkDecision.objects.get()
+    work_through(bulk.pk)
+    done = reviewer.get(shown.redirect_chain[-1][0]).text
+    assert f'action="{address("next_review", project)}?queue=agent%3Dwriter"' in done
+    assert f'href="{address("reviews", project)}?agent=writer"' in done
+    # What was decided is listed, not folded away.
+    assert f'href="{address("review", project, review_id=mine.pk)}"' in done

@@ -3,12 +3,14 @@
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 from pydantic import ValidationError
 
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotFound, NotTheAuthor
-from reflection_app.core.models import Membership, Scope
+from reflection_app.core.models import Membership, Project, Role, Scope
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
 from reflection_app.runs.events import Event
@@ -21,11 +23,21 @@ from reflection_app.teams.notifications import (
     read_all,
     read_notice,
 )
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.factories import make_api_key, make_member, make_project, make_user
-from tests.reviews.test_reviews import together, waiting_review
+from tests import given, then
+from tests.api.caller import Caller
+from tests.reviews.panels import panel_of
+from tests.reviews.test_reviews import together
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def review(project: Project) -> Review:
+    return given.waiting_review(project)
+
+
+def member(review: Review, name: str | None = None) -> User:
+    return given.member(review.project, user=given.user(name))
 
 
 def say(review: Review, text: str, *, actor: Actor) -> Comment:
@@ -36,26 +48,8 @@ def told(user_id: int) -> list[str]:
     return [notice.kind for notice in notices_of(user_id)]
 
 
-def blind_seat(review: Review) -> Panel:
-    """The review's panel, made of it and open."""
-    panel = Panel.objects.create(
-        project=review.project,
-        run=review.run,
-        attempt=review.attempt,
-        verdict=review.verdict,
-        step=review.step,
-        reason=review.reason,
-        holds_run=True,
-        wanted=2,
-    )
-    Review.objects.filter(pk=review.pk).update(panel=panel)
-    review.refresh_from_db()
-    return panel
-
-
-def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_event() -> None:
-    review = waiting_review()
-    actor = Actor(user=make_member(review.project))
+def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_event(review: Review) -> None:
+    actor = Actor(user=member(review))
     comment = say(review, " A **good** one. ", actor=actor)
 
     assert (comment.text, comment.author_label) == ("A **good** one.", actor.label)
@@ -66,12 +60,11 @@ def test_a_comment_is_kept_told_to_its_run_and_audited_without_its_words_in_the_
     assert AuditEntry.objects.get(action="comment.added").target_id == comment.pk
 
 
-def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author() -> None:
-    review = waiting_review()
+def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author(review: Review) -> None:
     names = ("anna", "b.o+b@x-y", "李雷")
-    anna, bob, lilei = (make_member(review.project, user=make_user(name)) for name in names)
-    stranger = make_user("mallory")
-    author = make_member(review.project, user=make_user("author"))
+    anna, bob, lilei = (member(review, name) for name in names)
+    stranger = given.user("mallory")
+    author = member(review, "author")
     text = "@anna, and (@b.o+b@x-y)! 请看@李雷。 @mallory @nobody @author `@decorator` mail@anna.example"
     say(review, text, actor=Actor(user=author))
 
@@ -80,9 +73,8 @@ def test_members_who_are_mentioned_are_told_and_neither_strangers_nor_the_author
     assert Notification.objects.count() == 3
 
 
-def test_who_holds_decided_or_is_assigned_is_told_once_of_a_comment() -> None:
-    review = waiting_review()
-    holder, assignee, earlier, author = (make_member(review.project) for _ in range(4))
+def test_who_holds_decided_or_is_assigned_is_told_once_of_a_comment(review: Review) -> None:
+    holder, assignee, earlier, author = (member(review) for _ in range(4))
     Review.objects.filter(pk=review.pk).update(holder=holder, assignee=assignee)
     say(review, "First.", actor=Actor(user=earlier))
     Notification.objects.all().delete()
@@ -94,9 +86,8 @@ def test_who_holds_decided_or_is_assigned_is_told_once_of_a_comment() -> None:
     assert told(holder.pk) == ["commented", "commented"]
 
 
-def test_an_edit_tells_who_is_new_and_nobody_twice_and_keeps_what_it_said() -> None:
-    review = waiting_review()
-    anna, bea, author = (make_member(review.project, user=make_user(name)) for name in ("anna", "bea", "author"))
+def test_an_edit_tells_who_is_new_and_nobody_twice_and_keeps_what_it_said(review: Review) -> None:
+    anna, bea, author = (member(review, name) for name in ("anna", "bea", "author"))
     comment = say(review, "@anna look.", actor=Actor(user=author))
     edit_comment(comment, CommentInput(text="@anna @bea look."), actor=Actor(user=author))
 
@@ -107,9 +98,8 @@ def test_an_edit_tells_who_is_new_and_nobody_twice_and_keeps_what_it_said() -> N
     assert (trail.before["text"], trail.after["text"]) == ("@anna look.", "@anna @bea look.")
 
 
-def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back() -> None:
-    review = waiting_review()
-    author, other = Actor(user=make_member(review.project)), Actor(user=make_member(review.project))
+def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back(review: Review) -> None:
+    author, other = Actor(user=member(review)), Actor(user=member(review))
     comment = say(review, "Mine.", actor=author)
     with pytest.raises(NotTheAuthor):
         edit_comment(comment, CommentInput(text="Theirs."), actor=other)
@@ -123,53 +113,48 @@ def test_only_the_author_changes_words_and_only_author_or_admin_take_them_back()
         take_back_comment(comment, actor=author, is_admin=False)
 
 
-def test_a_key_is_the_author_of_its_own_comments_only() -> None:
-    review = waiting_review()
-    first, second = (Actor(api_key=make_api_key(review.project)[0]) for _ in range(2))
+def test_a_key_is_the_author_of_its_own_comments_only(review: Review) -> None:
+    first, second = (Actor(api_key=given.api_key(review.project)[0]) for _ in range(2))
     comment = say(review, "From a pipeline.", actor=first)
     with pytest.raises(NotTheAuthor):
         edit_comment(comment, CommentInput(text="x"), actor=second)
     assert edit_comment(comment, CommentInput(text="Corrected."), actor=first).text == "Corrected."
 
 
-def test_a_comment_that_is_taken_back_leads_nobody_to_it() -> None:
-    review = waiting_review()
-    anna = make_member(review.project, user=make_user("anna"))
-    author = Actor(user=make_member(review.project))
+def test_a_comment_that_is_taken_back_leads_nobody_to_it(review: Review) -> None:
+    anna = member(review, "anna")
+    author = Actor(user=member(review))
     comment = say(review, "@anna", actor=author)
     assert count_unread(anna.pk) == 1
     take_back_comment(comment, actor=author, is_admin=False)
     assert count_unread(anna.pk) == 0
 
 
-def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused() -> None:
-    review = waiting_review()
-    comment = say(review, "a\x00b", actor=Actor(user=make_member(review.project)))
+def test_what_cannot_be_stored_is_replaced_and_what_is_too_long_is_refused(review: Review) -> None:
+    comment = say(review, "a\x00b", actor=Actor(user=member(review)))
     comment.refresh_from_db()
     assert comment.text == "a\N{REPLACEMENT CHARACTER}b"
     with pytest.raises(ValidationError):
         CommentInput(text="x" * 10_001)
 
 
-def test_things_of_other_projects_and_things_that_are_not_cannot_be_commented_on() -> None:
-    review = waiting_review()
-    other = make_project()
-    actor = Actor(user=make_member(other))
+def test_things_of_other_projects_and_things_that_are_not_cannot_be_commented_on(review: Review) -> None:
+    other = given.project()
+    actor = Actor(user=given.member(other))
     entry = propose(review.project_id, kind="lesson", name="Look twice", source="t")
     for about, thing in ((About.REVIEW, review.pk), (About.RUN, review.run_id), (About.ENTRY, entry.id)):
         for wanted in (thing, uuid4()):
             with pytest.raises(NotFound):
                 add_comment(other, about, wanted, CommentInput(text="x"), actor=actor)
-    member = Actor(user=make_member(review.project))
-    add_comment(review.project, About.ENTRY, entry.id, CommentInput(text="x"), actor=member)
+    insider = Actor(user=member(review))
+    add_comment(review.project, About.ENTRY, entry.id, CommentInput(text="x"), actor=insider)
     assert Comment.objects.get().about == "entry"
 
 
-def test_at_a_blind_seat_nobody_else_reads_it_and_the_mention_comes_when_the_opinions_are_in() -> None:
-    review = waiting_review()
-    panel = blind_seat(review)
-    anna = make_member(review.project, user=make_user("anna"))
-    author = make_member(review.project)
+def test_at_a_blind_seat_nobody_else_reads_it_and_the_mention_comes_when_the_opinions_are_in(review: Review) -> None:
+    panel = panel_of(review)
+    anna = member(review, "anna")
+    author = member(review)
     comment = say(review, "@anna it is plainly wrong.", actor=Actor(user=author))
 
     assert list(comments_seen_by(author.username, project_id=review.project_id)) == [comment]
@@ -184,10 +169,9 @@ def test_at_a_blind_seat_nobody_else_reads_it_and_the_mention_comes_when_the_opi
     assert told(anna.pk) == ["mentioned"]
 
 
-def test_notifications_of_a_project_that_somebody_left_are_not_theirs_any_more() -> None:
-    review = waiting_review()
-    anna = make_member(review.project, user=make_user("anna"))
-    say(review, "@anna", actor=Actor(user=make_member(review.project)))
+def test_notifications_of_a_project_that_somebody_left_are_not_theirs_any_more(review: Review) -> None:
+    anna = member(review, "anna")
+    say(review, "@anna", actor=Actor(user=member(review)))
     notice = Notification.objects.get()
     Membership.objects.filter(user=anna).delete()
     assert (count_unread(anna.pk), told(anna.pk)) == (0, [])
@@ -197,10 +181,9 @@ def test_notifications_of_a_project_that_somebody_left_are_not_theirs_any_more()
     assert notice.read_at is None
 
 
-def test_reading_one_all_or_what_they_are_about() -> None:
-    review = waiting_review()
-    anna, other = (make_member(review.project, user=make_user(name)) for name in ("anna", "other"))
-    author = Actor(user=make_member(review.project))
+def test_reading_one_all_or_what_they_are_about(review: Review) -> None:
+    anna, other = (member(review, name) for name in ("anna", "other"))
+    author = Actor(user=member(review))
     for _ in range(3):
         say(review, "@anna @other", actor=author)
     first = Notification.objects.filter(user=anna).first()
@@ -213,9 +196,9 @@ def test_reading_one_all_or_what_they_are_about() -> None:
     assert (read_all(anna), count_unread(other.pk)) == (0, 3)
 
 
-def test_ten_comments_at_once_are_ten_with_events_without_gaps() -> None:
-    review = waiting_review()
-    actors = [Actor(user=make_member(review.project)) for _ in range(10)]
+@pytest.mark.django_db(transaction=True)
+def test_ten_comments_at_once_are_ten_with_events_without_gaps(review: Review) -> None:
+    actors = [Actor(user=member(review)) for _ in range(10)]
     together(*[lambda actor=actor: say(review, "At once.", actor=actor) for actor in actors])
     assert Comment.objects.count() == 10
     seqs = list(Event.objects.filter(run=review.run).values_list("seq", flat=True))
@@ -232,11 +215,104 @@ def add(caller: Caller, review: Review, text: str) -> str:
 
 
 def test_at_a_blind_seat_other_keys_do_not_read_it(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    blind_seat(review)
+    review = given.waiting_review(caller.project)
+    panel_of(review)
     comment = add(caller, review, "Plainly wrong.")
-    other = make_caller(caller.project, [Scope.ADMIN])
+    other = given.caller(caller.project, [Scope.ADMIN])
     assert other.get("comments", about="review", id=review.pk).body["results"] == []
-    assert_problem(other.call("DELETE", f"comments/{comment}"), 404)
+    then.refused(other.call("DELETE", f"comments/{comment}"), 404)
     assert len(caller.get("comments", about="review", id=review.pk).body["results"]) == 1
     assert "Plainly" not in str(other.get(f"runs/{review.run_id}/events").body)
+
+
+# As browsers ask for them: the thread, the bell, the notifications, assigning.
+
+
+HTMX = {"HX-Request": "true"}
+
+
+def thread(review: Review) -> str:
+    return f"/p/desk/comments/review/{review.pk}/"
+
+
+def said(review: Review, text: str, *, name: str | None = None) -> Comment:
+    return say(review, text, actor=Actor(user=member(review, name)))
+
+
+def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(client: Client, review: Review) -> None:
+    given.logged_in(client, review.project, Role.REVIEWER)
+    response = client.post(thread(review), {"text": "Is it **long** enough?"})
+    comment = Comment.objects.get()
+    assert response["Location"] == f"/p/desk/reviews/{review.pk}/#comment-{comment.pk}"
+    page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
+    assert "<strong>long</strong>" in page
+    assert f'id="comment-{comment.pk}"' in page
+
+
+def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, review: Review) -> None:
+    given.logged_in(client, review.project)
+    too_long = "word " * 2001
+    response = client.post(thread(review), {"text": too_long})
+    assert response.status_code == 400
+    page = response.content.decode()
+    assert "At most 10,000 characters." in page
+    assert too_long in page
+    assert client.post(thread(review), {"text": "  "}, headers=HTMX).content.decode().count("Write something.") == 1
+    assert not Comment.objects.exists()
+
+
+def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client, review: Review) -> None:
+    comment = said(review, "First.")
+    given.logged_in(client, review.project)
+    first = client.get(thread(review), headers=HTMX).content.decode()
+    assert "<textarea" not in first
+    assert "<html" not in first
+    stamp = first.split("?seen=")[1].split('"')[0]
+    assert client.get(f"{thread(review)}?seen={stamp}", headers=HTMX).status_code == 204
+    comment.edited_at = comment.created_at
+    comment.save()
+    assert client.get(f"{thread(review)}?seen={stamp}", headers=HTMX).status_code == 200
+
+
+def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: Client, review: Review) -> None:
+    given.logged_in(client, review.project, Role.REVIEWER)
+    reader = Membership.objects.get(user_id=client.session["_auth_user_id"]).user
+    comment = said(review, f"@{reader.username} please", name="zoe")
+    assert ">1<" in client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode()
+    page = client.get("/notifications/").content.decode()
+    assert "zoe mentioned you in a comment on" in page
+    assert f"/p/desk/reviews/{review.pk}/#comment-{comment.pk}" in page
+    client.get(f"/p/desk/reviews/{review.pk}/")
+    assert client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode().strip() == ""
+
+
+def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:
+    anna = member(review, "anna")
+    given.logged_in(client, review.project, Role.REVIEWER)
+    page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
+    assert '<option value="anna">' in page
+    client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": "anna", "note": "Please."})
+    page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
+    assert "Assigned to anna. Take it only if they cannot." in page
+    assert "Please." in page
+    client.force_login(anna)
+    assert "Assigned to you." in client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
+    client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": ""})
+    review.refresh_from_db()
+    assert review.assignee is None
+
+
+def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Client, review: Review) -> None:
+    user = member(review, "eve")
+    given.member(given.project("aaa-first"), user=user)
+    said(review, "@eve look")
+    client.force_login(user)
+    here = "/notifications/?project=desk"
+    assert here in client.get("/p/desk/reviews/").text
+    page = client.get(here).text
+    assert 'href="/p/desk/reviews/"' in page
+    assert 'href="/p/aaa-first/reviews/"' not in page
+    assert 'action="/notifications/read/?project=desk"' in page
+    assert client.post("/notifications/read/?project=desk&other=1")["Location"] == here
+    # Of what is nobody's of theirs they stay where they were.
+    assert 'href="/p/desk/reviews/"' in client.get("/notifications/?project=somebody-elses").text

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from reflection_app.core.audit import AuditEntry
+from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, ReviewLeaseLost, StillStands
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
@@ -27,16 +27,16 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import follow, fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
+from tests import given
 from tests.reviews.editing import BETTER, edit, edited, reviewer
 from tests.reviews.panels import adjudication, say
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, seat
+from tests.reviews.reviewed import decide_held
 from tests.reviews.undoing import rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
-from tests.web.stories import project_with, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def verdicts_of(run: Run) -> list[tuple[int, str, str]]:
@@ -59,9 +59,20 @@ def unsure(score: float, *, confidence: float = 0.2, **more: Any) -> Review:
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": critique(95, approved=True),
     }
-    run = scripted_run(answers, **more)
+    run = given.scripted_run(answers, **more)
     advance(run.pk)
     return Review.objects.get(run=run)
+
+
+@pytest.fixture
+def review(db: None) -> Review:
+    """A PASS of an unsure critic."""
+    return unsure(80)
+
+
+@pytest.fixture
+def actor(review: Review) -> Actor:
+    return reviewer(review)
 
 
 @pytest.mark.parametrize(("score", "before", "decision"), [(80, "PASS", "overrule"), (10, "REJECT", "overrule")])
@@ -87,7 +98,7 @@ def test_the_text_is_the_runs_answer_and_the_attempt_stays_with_a_persons_revise
 def test_who_edits_what_the_critic_sent_back_as_well_agrees_with_the_critic() -> None:
     answers = {"attempt-1/answer": FIRST, "attempt-1/critique": critique(40)}
     policy = {"rules": [{"name": "All"}], "audit_share": 0}
-    review = waiting_review(project_with("agrees", answers, review_policy=policy))
+    review = given.waiting_review(given.scripted_project("agrees", answers, review_policy=policy))
     run = review.run
     decided = edited(review)
     assert (decided.decision, decided.decided_verdict and decided.decided_verdict.verdict) == ("approve", "REVISE")
@@ -109,8 +120,7 @@ def test_the_answer_told_outside_has_both_texts() -> None:
     assert (event.payload["edited"], event.payload["edited_from"]) == (True, 1)
 
 
-def test_the_trail_has_both_texts_by_hash_and_size_and_neither_in_words() -> None:
-    review = unsure(80)
+def test_the_trail_has_both_texts_by_hash_and_size_and_neither_in_words(review: Review) -> None:
     edited(review)
     trail = AuditEntry.objects.get(action="review.decided")
     assert trail.after["edited"]["original"]["bytes"] == len(FIRST.encode())
@@ -122,8 +132,7 @@ def test_the_trail_has_both_texts_by_hash_and_size_and_neither_in_words() -> Non
 
 
 @pytest.mark.parametrize("text", [None, "", " \n\t", FIRST, FIRST.replace("\n", "\r\n") + "\r\n"])
-def test_no_text_or_the_same_one_is_refused(text: str | None) -> None:
-    review = unsure(80)
+def test_no_text_or_the_same_one_is_refused(text: str | None, review: Review) -> None:
     with pytest.raises(InvalidInput) as refused:
         edited(review, text)
     assert [error["field"] for error in refused.value.errors] == ["edited_answer"]
@@ -140,9 +149,7 @@ def test_the_longest_text_is_kept_whole_with_whatever_is_in_it() -> None:
     assert kept.content == storable(hostile)
 
 
-def test_a_text_goes_with_no_other_decision_and_an_edit_with_no_other_verdict() -> None:
-    review = unsure(80)
-    actor = reviewer(review)
+def test_a_text_goes_with_no_other_decision_and_an_edit_with_no_other_verdict(review: Review, actor: Actor) -> None:
     review = claim_review(review, actor=actor)
     data = DecisionInput(lease_token=review.lease_token, decision=Decision.APPROVE, edited_answer=BETTER)
     with pytest.raises(InvalidInput, match="goes with the decision edit"):
@@ -178,10 +185,10 @@ def test_the_tests_that_came_with_the_task_are_run_on_the_text() -> None:
     review = asked_about("tested")
     actor = reviewer(review)
     with pytest.raises(InvalidInput) as refused:
-        edited(review, WRONG.replace("2", "7"), actor=actor)
+        edited(review, given.WRONG.replace("2", "7"), actor=actor)
     assert {error["field"] for error in refused.value.errors} == {"edited_answer"}
     review.refresh_from_db()
-    decide_review(review, edit(review, RIGHT), actor=actor)
+    decide_review(review, edit(review, given.RIGHT), actor=actor)
     run = Run.objects.get(pk=review.run_id)
     tests = Verdict.objects.get(attempt=run.best_attempt).get_tests()
     assert tests is not None
@@ -194,15 +201,17 @@ def test_nobody_has_the_tests_run_who_does_not_hold_the_review(monkeypatch: pyte
     review.refresh_from_db()
     monkeypatch.setattr(editing, "run_tests", lambda *_, **__: pytest.fail("they were run"))
     with pytest.raises(ReviewLeaseLost):
-        decide_review(review, edit(review, RIGHT).model_copy(update={"lease_token": uuid4()}), actor=reviewer(review))
+        decide_review(
+            review, edit(review, given.RIGHT).model_copy(update={"lease_token": uuid4()}), actor=reviewer(review)
+        )
 
 
 # What follows, and taking it back.
 
 
-def test_undo_takes_the_text_back_with_all_that_followed_and_keeps_it_for_who_decides_anew() -> None:
-    review = unsure(80)
-    actor = reviewer(review)
+def test_undo_takes_the_text_back_with_all_that_followed_and_keeps_it_for_who_decides_anew(
+    review: Review, actor: Actor
+) -> None:
     claim_review(review, actor=actor)
     before = rows_of(review.project)
     review.refresh_from_db()
@@ -215,9 +224,7 @@ def test_undo_takes_the_text_back_with_all_that_followed_and_keeps_it_for_who_de
         row["edited_answer"] = None
     assert after == before
 
-    decide_review(
-        undone, DecisionInput(lease_token=undone.lease_token, decision=Decision.APPROVE, reason="Fine."), actor=actor
-    )
+    decide_held(undone, actor, "approve", reason="Fine.")
     again = Review.objects.get(pk=review.pk)
     assert (again.is_edited, again.edited_answer) == (False, None)
     assert ended(review.run).best_attempt == review.attempt
@@ -229,9 +236,8 @@ def test_undo_takes_the_text_back_with_all_that_followed_and_keeps_it_for_who_de
     ids=["before the text is kept", "before it has passed", "after the end"],
 )
 def test_a_worker_killed_at_any_point_after_the_decision_leaves_one_edited_answer(
-    owner: Any, name: str, calls: int, monkeypatch: pytest.MonkeyPatch
+    owner: Any, name: str, calls: int, monkeypatch: pytest.MonkeyPatch, review: Review
 ) -> None:
-    review = unsure(80)
     edited(review)
     # The decision is durable before any worker has seen it.
     assert Run.objects.get(pk=review.run_id).state == RunState.QUEUED
@@ -277,8 +283,8 @@ def test_an_audited_run_that_has_ended_gets_the_text_as_its_answer_and_keeps_its
     assert run.best_attempt.step_id is None
     assert Step.objects.filter(run=run).count() == steps
     assert Review.objects.get(pk=review.pk).ordered_run_id is None
-    given = Verdict.objects.get(attempt=run.best_attempt)
-    assert (given.verdict, given.given_by) == ("PASS", actor.user)
+    sent = Verdict.objects.get(attempt=run.best_attempt)
+    assert (sent.verdict, sent.given_by) == ("PASS", actor.user)
 
 
 def test_undo_of_an_audits_text_brings_the_kept_attempt_back() -> None:
@@ -319,9 +325,7 @@ def test_who_wrote_the_text_does_not_settle_a_dispute_about_it() -> None:
         claim_review(adjudication(panel), actor=actor)
 
 
-def test_who_wrote_the_text_does_not_judge_it_in_a_fork() -> None:
-    review = unsure(80)
-    actor = reviewer(review)
+def test_who_wrote_the_text_does_not_judge_it_in_a_fork(review: Review, actor: Actor) -> None:
     edited(review, actor=actor)
     run = ended(review.run)
     last = Step.objects.filter(run=run).order_by("seq").last()
@@ -357,8 +361,7 @@ def test_a_text_that_was_edited_is_edited_again() -> None:
 # The journal.
 
 
-def test_todays_loop_goes_along_with_the_journal_of_an_edited_run() -> None:
-    review = unsure(80)
+def test_todays_loop_goes_along_with_the_journal_of_an_edited_run(review: Review) -> None:
     edited(review)
     run = ended(review.run)
     steps = list(Step.objects.filter(run=run).order_by("seq"))
@@ -366,8 +369,7 @@ def test_todays_loop_goes_along_with_the_journal_of_an_edited_run() -> None:
     assert (followed.kept, followed.asks, followed.why) == (tuple(steps), None, "")
 
 
-def test_a_fork_that_decides_otherwise_has_nothing_of_the_text() -> None:
-    review = unsure(80)
+def test_a_fork_that_decides_otherwise_has_nothing_of_the_text(review: Review) -> None:
     edited(review)
     run = ended(review.run)
     asked = Step.objects.get(run=run, key="attempt-1/review")
@@ -379,8 +381,7 @@ def test_a_fork_that_decides_otherwise_has_nothing_of_the_text() -> None:
         fork_run(run, own, actor=reviewer(review))
 
 
-def test_a_fork_from_its_end_inherits_the_text_as_the_persons() -> None:
-    review = unsure(80)
+def test_a_fork_from_its_end_inherits_the_text_as_the_persons(review: Review) -> None:
     edited(review)
     run = ended(review.run)
     last = Step.objects.filter(run=run).order_by("seq").last()

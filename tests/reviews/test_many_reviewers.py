@@ -20,10 +20,11 @@ from reflection_app.loops.attempt_effects import Decision
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
-from reflection_app.reviews.models import OPEN, Panel, Review, ReviewState
+from reflection_app.reviews.models import OPEN, Review, ReviewState
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Step, StepState, Verdict
-from tests.factories import make_member, make_project
+from tests import given
+from tests.reviews.panels import another_seat, panel_of
 from tests.reviews.test_reviews import together
 from tests.reviews.waiting_rows import waiting_rows
 
@@ -50,9 +51,9 @@ def work_off(project: Project, actor: Actor, decided: list[Review], failures: li
 
 @pytest.mark.exhaustive("sixteen at once, for a while")
 def test_sixteen_reviewers_decide_all_items_each_of_them_once() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     reviews = waiting_rows(project, ITEMS)
-    actors = [Actor(user=make_member(project)) for _ in range(REVIEWERS)]
+    actors = [Actor(user=given.member(project)) for _ in range(REVIEWERS)]
     decided: list[list[Review]] = [[] for _ in actors]
     failures: list[BaseException] = []
     threads = [
@@ -84,24 +85,14 @@ def test_sixteen_reviewers_decide_all_items_each_of_them_once() -> None:
 def seats_of_one_panel(project: Project, many: int) -> list[Review]:
     """An open panel with as many free seats."""
     (first,) = waiting_rows(project, 1)
-    panel = Panel.objects.create(
-        project=project, run=first.run, attempt=first.attempt, verdict=first.verdict, step=first.step,
-        reason=first.reason, holds_run=True, wanted=many,
-    )  # fmt: skip
-    Review.objects.filter(pk=first.pk).update(panel=panel)
-    for _ in range(many - 1):
-        Review.objects.create(
-            project=project, run=first.run, attempt=first.attempt, verdict=first.verdict, step=first.step,
-            reason=first.reason, holds_run=True, panel=panel,
-        )  # fmt: skip
-    return list(Review.objects.filter(panel=panel))
+    panel_of(first)
+    return [first, *(another_seat(first) for _ in range(many - 1))]
 
 
 @pytest.mark.parametrize("_", range(4))
-def test_one_person_in_many_tabs_gets_one_seat_of_a_panel(_: int) -> None:
-    project = make_project()
+def test_one_person_in_many_tabs_gets_one_seat_of_a_panel(_: int, project: Project) -> None:
     seats = seats_of_one_panel(project, 3)
-    actor = Actor(user=make_member(project))
+    actor = Actor(user=given.member(project))
     by_name: list[Callable[[], object]] = [
         lambda seat=seat: claim_review(seat, actor=actor)  # type: ignore[misc]
         for seat in seats
@@ -110,17 +101,16 @@ def test_one_person_in_many_tabs_gets_one_seat_of_a_panel(_: int) -> None:
     assert Review.objects.filter(state=ReviewState.CLAIMED, holder_label=actor.label).count() == 1
     assert {type(one) for one in found} <= {Review, type(None), ReviewHeld}
     assert claim_next(project, actor=actor) is None
-    assert claim_next(project, actor=Actor(user=make_member(project))) is not None
+    assert claim_next(project, actor=Actor(user=given.member(project))) is not None
 
 
-def test_a_hold_that_ran_out_is_taken_over_by_one_of_many_and_the_late_decision_is_refused() -> None:
-    project = make_project()
+def test_a_hold_that_ran_out_is_taken_over_by_one_of_many_and_the_late_decision_is_refused(project: Project) -> None:
     (review,) = waiting_rows(project, 1)
-    late = Actor(user=make_member(project))
+    late = Actor(user=given.member(project))
     held = claim_next(project, actor=late)
     assert held is not None
     Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    others = [Actor(user=make_member(project)) for _ in range(4)]
+    others = [Actor(user=given.member(project)) for _ in range(4)]
     found = together(
         *[lambda one=one: claim_next(project, actor=one) for one in others],
         lambda: approve(held, actor=late),
@@ -132,10 +122,9 @@ def test_a_hold_that_ran_out_is_taken_over_by_one_of_many_and_the_late_decision_
     assert Event.objects.filter(type="run.resumed").count() == 1
 
 
-def test_what_is_skipped_while_others_claim_is_decided_by_them() -> None:
-    project = make_project()
+def test_what_is_skipped_while_others_claim_is_decided_by_them(project: Project) -> None:
     waiting_rows(project, 12)
-    picky, others = Actor(user=make_member(project)), [Actor(user=make_member(project)) for _ in range(3)]
+    picky, others = Actor(user=given.member(project)), [Actor(user=given.member(project)) for _ in range(3)]
 
     def skip_all() -> None:
         while (review := claim_next(project, actor=picky)) is not None:

@@ -10,20 +10,16 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.marks import Mark
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Ticket
-from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review, undo_decision
-from reflection_app.reviews.decisions import DecisionInput
+from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.views.decision import prefilled
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.api.caller import make_caller
-from tests.factories import make_member
+from tests import given, when
 from tests.reviews.review_items import handed_in, revised, with_calls
-from tests.web.stories import claimed_by, logged_in
+from tests.reviews.reviewed import claim_and_decide
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 SECOND = "A text on **tariffs**.\r\n\r\nIt names seven of them.\nIt names 😀 more of them.\n"
 
 
@@ -32,10 +28,7 @@ def marked(**mark: Any) -> dict[str, Any]:
 
 
 def decide(review: Review, *issues: dict[str, Any]) -> Review:
-    actor = Actor(user=make_member(review.project))
-    held = claim_review(review, actor=actor)
-    told = {"lease_token": held.lease_token, "decision": "overrule", "verdict": VerdictName.REVISE, "issues": issues}
-    return decide_review(held, DecisionInput.model_validate(told), actor=actor)
+    return claim_and_decide(review, "overrule", verdict=VerdictName.REVISE, issues=issues)
 
 
 def kept_marks(review: Review) -> list[Any]:
@@ -86,7 +79,7 @@ def test_the_ticket_and_the_next_prompt_tell_which_passage_it_is() -> None:
 
 def test_the_outside_agent_gets_the_passage_with_its_ticket() -> None:
     review = handed_in("desk")
-    caller = make_caller(review.project)
+    caller = given.caller(review.project)
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     told = {
         "lease_token": token,
@@ -143,7 +136,7 @@ def typed(review: Review, quote: str, **other: Any) -> dict[str, Any]:
 @pytest.fixture
 def held(client: Client) -> Review:
     review = revised("desk", second=SECOND)
-    return claimed_by(logged_in(client, review.project), review)
+    return when.claims(given.logged_in(client, review.project), review)
 
 
 @pytest.mark.parametrize(

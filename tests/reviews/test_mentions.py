@@ -1,8 +1,10 @@
+"""Who is mentioned, and how it is shown."""
+
 import pytest
 
 from reflection_app.reviews.comments import names_mentioned
 from reflection_app.reviews.views.comments import render_comment
-from tests.web.stories import HOSTILE
+from tests import given
 
 NAMES = frozenset({"anna", "anna-maria", "a.b@c.example", "李雷", "x_y"})
 
@@ -37,7 +39,7 @@ def test_mentions_are_marked_in_running_text_and_nowhere_else() -> None:
 
 
 def test_hostile_comments_and_hostile_names_stay_text() -> None:
-    shown = render_comment(HOSTILE + '\n\n@<b>x</b> <span class="at">@anna</span>', NAMES | {"<b>x</b>"})
+    shown = render_comment(given.HOSTILE + '\n\n@<b>x</b> <span class="at">@anna</span>', NAMES | {"<b>x</b>"})
     for part in ("<script", "<img", "onclick=", "<b", 'href="javascript'):
         assert part not in shown.replace("&lt;", "").replace("onclick=alert(4)&gt;", "")
     assert shown.count('<span class="at">') == 1

@@ -20,11 +20,11 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models import Notification
-from tests.factories import make_member
+from tests import given
 from tests.reviews.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, run_of, say
-from tests.web.stories import logged_in
+from tests.reviews.reviewed import client_of, decide_held
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 REVISE = VerdictName.REVISE
 
 
@@ -50,8 +50,7 @@ def test_while_others_are_still_to_speak() -> None:
 
     say(panel, bob)
     now = Review.objects.get(pk=seat.pk)
-    assert now.lease_token is not None
-    decide_review(now, DecisionInput(lease_token=now.lease_token, decision=Decision.APPROVE), actor=anna)
+    decide_held(now, anna)
     assert fresh(panel).state == PanelState.OPEN
     assert Review.objects.filter(panel=panel, opinion__isnull=False).count() == 2
 
@@ -83,8 +82,7 @@ def test_a_dispute_that_nobody_is_at_is_withdrawn() -> None:
         claim_review(dispute, actor=cem)
 
     held = Review.objects.get(pk=seat.pk)
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=bob)
+    decide_held(held, bob)
     assert (fresh(panel).state, fresh(panel).agreed) == (PanelState.SETTLED, True)
     # Bob had read what Anna said: that they agree now says nothing of people who judge by themselves.
     always = {"since": panel.created_at, "until": timezone.now()}
@@ -101,8 +99,7 @@ def test_a_dispute_that_somebody_is_settling_keeps_the_opinions() -> None:
         undo_decision(seat, actor=bob)
     assert Review.objects.get(pk=seat.pk).opinion is not None
 
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=cem)
+    decide_held(held, cem)
     with pytest.raises(Conflict, match="settled"):
         undo_decision(seat, actor=bob)
     assert fresh(panel).state == PanelState.SETTLED
@@ -114,8 +111,7 @@ def test_the_settling_itself_is_undone_to_a_dispute() -> None:
     say(panel, anna)
     say(panel, bob, REVISE)
     held = claim_review(adjudication(panel), actor=cem)
-    assert held.lease_token is not None
-    decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=cem)
+    decide_held(held, cem)
     undo_decision(held, actor=cem)
     assert (fresh(panel).state, fresh(panel).settled_at) == (PanelState.DISPUTED, None)
     assert not Verdict.objects.filter(attempt__run=panel.run, referee=6).exists()
@@ -144,9 +140,7 @@ def test_what_all_agreed_on_is_taken_back_with_all_that_followed(went_on: bool) 
     assert Event.objects.filter(run=run, type="review.undone").count() == 1
 
     held = Review.objects.get(pk=first.pk)
-    assert held.lease_token is not None
-    told = DecisionInput(lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=REVISE, reason="Again.")
-    decide_review(held, told, actor=anna)
+    decide_held(held, anna, "overrule", verdict=REVISE, reason="Again.")
     advance(panel.run_id)
     assert (run_of(panel).outcome, fresh(panel).state) == ("succeeded", PanelState.SETTLED)
 
@@ -156,7 +150,7 @@ def test_what_all_agreed_on_is_taken_back_with_all_that_followed(went_on: bool) 
 
 def test_an_admin_who_takes_an_opinion_back_does_not_read_it() -> None:
     panel = open_panel()
-    anna, admin = people(panel.project, 1)[0], Actor(user=make_member(panel.project, Role.ADMIN))
+    anna, admin = people(panel.project, 1)[0], Actor(user=given.member(panel.project, Role.ADMIN))
     seat = undo_decision(say(panel, anna, REVISE), actor=admin)
     trail = AuditEntry.objects.filter(action="review.undone")
     assert trail.filter(hidden_entries(panel.project_id, reader=admin)).count() == 1
@@ -169,7 +163,7 @@ def test_an_admin_who_takes_an_opinion_back_does_not_read_it() -> None:
 
 def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
     panel = open_panel()
-    anna, admin = people(panel.project, 1)[0], Actor(user=make_member(panel.project, Role.ADMIN))
+    anna, admin = people(panel.project, 1)[0], Actor(user=given.member(panel.project, Role.ADMIN))
     seat = undo_decision(say(panel, anna, REVISE), actor=admin)
     assert seat.lease_token is not None
     told = DecisionInput(lease_token=seat.lease_token, decision=Decision.APPROVE)
@@ -179,13 +173,6 @@ def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
 
 
 # What somebody took back stands in their form alone, and so does the token of their hold.
-
-
-def client_of(actor: Actor) -> Client:
-    client = Client()
-    assert actor.user is not None
-    client.force_login(actor.user)
-    return client
 
 
 @pytest.fixture
@@ -205,7 +192,7 @@ def page(client: Client, seat: Review, part: str = "", **posted: str) -> str:
 
 
 def test_no_other_reviewer_reads_it_or_gets_the_token(seat: Review) -> None:
-    others = [client_of(people(seat.project, 1)[0]), logged_in(Client(), seat.project, Role.VIEWER)]
+    others = [client_of(people(seat.project, 1)[0]), given.logged_in(Client(), seat.project, Role.VIEWER)]
     for client in others:
         seen = [page(client, seat), page(client, seat, "claim/"), page(client, seat, "assign/", to="nobody")]
         assert SECRET_REASON not in "".join(seen)
@@ -221,7 +208,7 @@ def test_its_giver_finds_it_in_the_form(seat: Review, giver: Actor) -> None:
 def test_it_is_not_fetched_ahead_once_the_hold_has_run_out(seat: Review) -> None:
     Review.objects.exclude(pk=seat.pk).update(state=ReviewState.WITHDRAWN)
     Review.objects.filter(pk=seat.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    other = Actor(user=make_member(seat.project))
+    other = Actor(user=given.member(seat.project))
     ahead = client_of(other).get("/p/desk/reviews/peek/", headers={"X-Review-Peeked": "none"})
     assert str(seat.pk) in ahead.text
     assert SECRET_REASON not in ahead.text

@@ -3,38 +3,31 @@
 from typing import Any
 
 import pytest
+from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput
-from reflection_app.loops.attempt_effects import Decision
+from reflection_app.core.models import Project
+from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review
-from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
+from reflection_app.runs.views.comparison import compare_answers
+from tests import given, when
 from tests.api.caller import Caller
-from tests.factories import make_member, make_project
 from tests.reviews.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
-from tests.reviews.test_reviews import waiting_review
+from tests.reviews.reviewed import claim_and_decide
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def pick() -> Review:
     """An unsettled pick between two attempts, the first of them proposed."""
-    review = unsettled_pick(make_project())
+    review = unsettled_pick(given.project())
     assert (review.attempt.number, review.verdict.verdict) == (1, "REVISE")
     return review
-
-
-def decide(review: Review, decision: str, **more: Any) -> tuple[Review, Actor]:
-    actor = Actor(user=make_member(review.project))
-    held = claim_review(review, actor=actor)
-    told = DecisionInput(lease_token=held.lease_token, decision=Decision(decision), **more)
-    return decide_review(review, told, actor=actor), actor
 
 
 def test_the_review_tells_what_the_evidence_says(pick: Review) -> None:
@@ -42,16 +35,18 @@ def test_the_review_tells_what_the_evidence_says(pick: Review) -> None:
 
 
 def test_approving_vouches_for_the_proposed_attempt_whatever_the_tests_said(pick: Review) -> None:
-    _, actor = decide(pick, "approve")
-    given = Verdict.objects.get(referee=6)
-    assert (given.attempt.number, given.verdict, given.score, given.given_by) == (1, "PASS", 50.0, actor.user)
+    decided = claim_and_decide(pick, "approve")
+    sent = Verdict.objects.get(referee=6)
+    assert (sent.attempt.number, sent.verdict, sent.score, sent.given_by) == (1, "PASS", 50.0, decided.decided_by)
     move_on(pick)
     assert pick.run.outcome == "succeeded"
     assert pick.run.best_attempt == pick.attempt
 
 
 def test_picking_another_attempt_puts_the_verdict_on_that_one_and_keeps_it(pick: Review) -> None:
-    decided, _ = decide(pick, "overrule", verdict=VerdictName.PASS, attempt=2, reason="It adds 100, as the task says.")
+    decided = claim_and_decide(
+        pick, "overrule", verdict=VerdictName.PASS, attempt=2, reason="It adds 100, as the task says."
+    )
     assert decided.decided_verdict is not None
     assert decided.decided_verdict.attempt.number == 2
     pick.run.refresh_from_db()
@@ -69,7 +64,7 @@ def test_picking_another_attempt_puts_the_verdict_on_that_one_and_keeps_it(pick:
 
 
 def test_naming_the_proposed_attempt_is_no_other_pick(pick: Review) -> None:
-    decide(pick, "overrule", verdict=VerdictName.PASS, attempt=1, score=77)
+    claim_and_decide(pick, "overrule", verdict=VerdictName.PASS, attempt=1, score=77)
     assert pick.step is not None
     pick.step.refresh_from_db()
     result = pick.step.result or {}
@@ -77,14 +72,14 @@ def test_naming_the_proposed_attempt_is_no_other_pick(pick: Review) -> None:
 
 
 def test_none_is_right_ends_the_run_as_rejected(pick: Review) -> None:
-    decide(pick, "overrule", verdict=VerdictName.REJECT)
+    claim_and_decide(pick, "overrule", verdict=VerdictName.REJECT)
     move_on(pick)
     assert pick.run.outcome == "rejected"
 
 
 def test_sent_back_the_run_makes_another_attempt_from_what_the_person_said() -> None:
-    pick = unsettled_pick(make_project(), answers=(*OPEN_PICK, answer(7)))
-    decide(pick, "overrule", verdict=VerdictName.REVISE, reason="Square every number.")
+    pick = unsettled_pick(given.project(), answers=(*OPEN_PICK, answer(7)))
+    claim_and_decide(pick, "overrule", verdict=VerdictName.REVISE, reason="Square every number.")
     move_on(pick)
     assert (pick.run.outcome, pick.run.attempts_made) == ("succeeded", 3)
     asked = pick.run.steps.get(key="attempt-3/answer")
@@ -109,7 +104,7 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(
     pick: Review, decision: str, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said) as refused:
-        decide(pick, decision, **more)
+        claim_and_decide(pick, decision, **more)
     if "attempt" in more:
         assert refused.value.errors[0]["field"] == "attempt"
     pick.refresh_from_db()
@@ -119,23 +114,11 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(
 
 def test_only_an_unsettled_pick_takes_an_attempt() -> None:
     with pytest.raises(InvalidInput, match="Only where the pick is unsettled") as refused:
-        decide(waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
+        claim_and_decide(given.waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
     assert refused.value.errors[0]["field"] == "attempt"
 
 
 # Over REST.
-
-
-def test_a_pick_tells_why_it_is_open_and_what_there_is_to_pick_from(caller: Caller) -> None:
-    review = unsettled_pick(caller.project)
-    told = caller.get(f"reviews/{review.pk}").body
-    assert (told["reason"], told["attempt"]["number"]) == ("unsettled_pick", 1)
-    assert "1 of 7 tests that the model wrote pass." in told["why"]
-    assert [(one["number"], one["content"], one["referee"]) for one in told["candidates"]] == [
-        (1, OPEN_PICK[0], "generated_tests"),
-        (2, OPEN_PICK[1], "generated_tests"),
-    ]
-    assert told["candidates"][0]["score"] == pytest.approx(14.29)
 
 
 def test_code_kept_against_a_test_of_a_model_is_unverified_with_the_reason(caller: Caller) -> None:
@@ -153,3 +136,120 @@ def test_a_list_with_picks_takes_two_queries_more_however_many_there_are(
     caller.get("reviews")
     with django_assert_max_num_queries(5):
         assert len(caller.get("reviews").body["results"]) == 3
+
+
+# The page on which a person says which attempt to keep.
+
+
+@pytest.fixture
+def project() -> Project:
+    return given.project("picks", review_policy={"audit_share": 0})
+
+
+def address(review: Review, act: str = "") -> str:
+    return f"/p/picks/reviews/{review.pk}/{act}"
+
+
+def pressed(review: Review, pick: str, **typed: object) -> dict[str, object]:
+    return {"lease_token": str(review.lease_token), "pressed": "", "pick": pick, "reason": ""} | typed
+
+
+def issue(description: str) -> dict[str, list[str]]:
+    return {
+        "issue_category": ["correctness"],
+        "issue_severity": ["high"],
+        "issue_description": [description],
+        "issue_suggested_fix": [""],
+    }
+
+
+def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(reviewer: Client, project: Project) -> None:
+    review = when.claims(reviewer, unsettled_pick(project))
+    page = reviewer.get(address(review)).text
+    assert "The evidence does not settle which attempt to keep" in page
+    assert "1 of 7 tests that the model wrote pass." in page
+    assert page.count("The run would keep it") == 1
+    assert "Keep attempt 1" in page
+    assert "Keep attempt 2" in page
+    assert "None is right" in page
+    assert page.count("the attempts differ") == 6
+    assert "1 test that all attempts pass" in page
+    for value in ("-1", "102", "49"):
+        assert f'<code class="value">{value}</code>' in page
+    assert "line-sign" in page
+    assert "<ins>" in page
+    assert "agree with the critic" not in page.lower()
+
+
+def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer: Client, project: Project) -> None:
+    review = when.claims(reviewer, unsettled_pick(project))
+    page = reviewer.post(address(review, "decision/"), pressed(review, "2", reason="As asked."), follow=True)
+    assert "You kept attempt 2. The run succeeds." in page.text
+    move_on(review)
+    assert review.run.best_attempt is not None
+    assert review.run.best_attempt.number == 2
+    told = reviewer.get(address(review)).text
+    assert "kept attempt 2" in told
+    assert told.count("Kept by") == 1
+    run_page = reviewer.get(f"/p/picks/runs/{review.run_id}/").text
+    assert "kept attempt 2" in run_page
+    assert "the critic" not in run_page
+    assert "Attempt 1 stands so far, not settled" in run_page
+    assert "Tests written by a model" in run_page
+    assert "random check" not in run_page
+
+
+@pytest.mark.parametrize(
+    ("pick", "verdict", "said"),
+    [("none", "REJECT", "found no attempt"), ("back", "REVISE", "sent it back")],
+)
+def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick: str, verdict: str, said: str) -> None:
+    review = when.claims(reviewer, unsettled_pick(project))
+    reviewer.post(address(review, "decision/"), pressed(review, pick) | issue("Square them"))
+    review.refresh_from_db()
+    assert review.decided_verdict is not None
+    assert review.decided_verdict.verdict == verdict
+    assert review.decided_verdict.issues[0]["description"] == "Square them"
+    page = reviewer.get(address(review)).text
+    assert said in page
+    assert "Square them" in page
+
+
+def test_the_least_settled_pick_comes_first_by_confidence_and_before_what_does_not_wait(
+    reviewer: Client, project: Project
+) -> None:
+    repeated = unsettled_pick(project, answers=(answer(1), answer(1)))
+    contested = unsettled_pick(project)
+    example_fails = unsettled_pick(project, answers=(answer(3), answer(3)), objective="Write f(n). f(5) == 25")
+    page = reviewer.get("/p/picks/reviews/?sort=confidence").text
+    places = [page.index(str(review.pk)) for review in (example_fails, contested, repeated)]
+    assert places == sorted(places)
+    Review.objects.filter(pk=repeated.pk).update(holds_run=False)
+    page = reviewer.get("/p/picks/reviews/").text
+    places = [page.index(str(review.pk)) for review in (contested, example_fails, repeated)]
+    assert places == sorted(places)
+
+
+def result(name: str, actual: str | None, *, expected: str = "1") -> TestResult:
+    if actual is None:
+        return TestResult(name=name, passed=True)
+    return TestResult(name=name, passed=False, actual=actual, expected=expected, reason=FailureReason.WRONG_ANSWER)
+
+
+def test_tests_on_which_attempts_part_come_first_and_values_are_compared_as_values() -> None:
+    crash = TestResult(name="d", passed=False, error="boom", reason=FailureReason.EXCEPTION)
+    one = [result("a", None), result("b", "{1, 2}"), result("c", None), crash]
+    two = [result("a", None), result("b", "{2, 1}"), result("c", "5"), crash]
+    lines = compare_answers({2: TestReport(results=tuple(two)), 1: TestReport(results=tuple(one))})
+    assert [line.name for line in lines] == ["c", "b", "d", "a"]
+    assert [line.attempts_differ for line in lines] == [True, False, False, False]
+    assert [line.is_outvoted for line in lines] == [False, True, False, False]
+    assert [(cell.number, cell.value) for cell in lines[0].cells] == [(1, "1"), (2, "5")]
+
+
+def test_tests_of_one_name_are_told_apart_and_one_that_was_not_run_has_no_answer() -> None:
+    one = TestReport(results=(result("a", None), result("a", "7")))
+    two = TestReport(results=(result("a", None),))
+    lines = compare_answers({1: one, 2: two})
+    assert [line.all_pass for line in lines] == [False, True]
+    assert lines[0].cells[1].result is None

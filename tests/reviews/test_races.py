@@ -19,14 +19,13 @@ from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Question, Run, RunState, Step, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests.factories import make_project
+from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tickets import external_run, ticket_of
 from tests.reviews.test_reviews import together
 from tests.runs.critiques import critique
 from tests.runs.questions import waiting_question
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,7 +103,7 @@ def test_a_ticket_closed_while_its_run_goes_on_and_ends(_: int) -> None:
 
 @pytest.mark.parametrize("_", range(TIMES))
 def test_a_question_answered_twice_while_its_run_is_cancelled(_: int) -> None:
-    question = waiting_question(make_project())
+    question = waiting_question(given.project())
 
     def answer(choice: Choice, text: str = "") -> Question:
         fresh = Question.objects.select_related("step").get(pk=question.pk)
@@ -126,7 +125,7 @@ def test_a_question_answered_twice_while_its_run_is_cancelled(_: int) -> None:
 
 @pytest.mark.parametrize("_", range(TIMES))
 def test_a_class_corrected_by_two_people_who_saw_the_same(_: int) -> None:
-    run = begun_run(make_project())
+    run = begun_run(given.project())
     report = kept_report(run)
     seen = ErrorClass(report.error_type)
     others = [one for one in ErrorClass if one is not seen][:2]
@@ -147,7 +146,7 @@ def test_a_class_corrected_by_two_people_who_saw_the_same(_: int) -> None:
 
 @pytest.mark.parametrize("_", range(TIMES))
 def test_an_instruction_accepted_and_declined_at_once(_: int) -> None:
-    project = make_project()
+    project = given.project()
     row = AgentInstruction.objects.create(project=project, agent="porter", text="Look first.")
 
     def decide(decision: InstructionDecision) -> AgentInstruction:
@@ -162,10 +161,10 @@ def test_an_instruction_accepted_and_declined_at_once(_: int) -> None:
 
 @pytest.mark.parametrize("_", range(TIMES))
 def test_a_class_corrected_and_a_run_cancelled_while_its_report_is_kept_again(_: int) -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     task: dict[str, Any] = {"mode": "reflection_protocol", "agent": "porter", "limits": {"token_budget": 100_000}}
     plan = PLAN | {"repair_steps": [{"action": "Ask", "kind": "person"}]}
-    run = scripted_run(ANSWERS | {"attempt-1/plan": json.dumps(plan)}, project=project, **task)
+    run = given.scripted_run(ANSWERS | {"attempt-1/plan": json.dumps(plan)}, project=project, **task)
     advance(run.pk)
     answer_question(
         Question.objects.get(run=run), AnswerInput(choice=Choice.ANSWER, text="five percent"), actor=A_PERSON
@@ -185,8 +184,8 @@ def test_a_class_corrected_and_a_run_cancelled_while_its_report_is_kept_again(_:
 
 
 def test_two_orders_at_once_are_two_runs_that_disturb_neither_each_other_nor_the_old_one() -> None:
-    project = make_project(review_policy={"audit_share": 0})
-    run = scripted_run(ANSWERS, project=project, mode="actor_critic")
+    project = given.project(review_policy={"audit_share": 0})
+    run = given.scripted_run(ANSWERS, project=project, mode="actor_critic")
     advance(run.pk)
     found = at_once(
         run, *[lambda: redo_run(Run.objects.get(pk=run.pk), RedoInput(instructions="Again."), actor=A_PERSON)] * 2

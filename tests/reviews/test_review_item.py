@@ -12,19 +12,16 @@ from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_project
+from tests import given, when
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
-from tests.web.stories import HOSTILE, claimed_by, logged_in, project_with, waiting_review
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def page_of(client: Client, review: Review, query: str = "", *, role: Role = Role.REVIEWER) -> str:
     if not client.session.get("_auth_user_id"):
-        logged_in(client, review.project, role)
+        given.logged_in(client, review.project, role)
     return plain(client.get(f"/p/{review.project.slug}/reviews/{review.pk}/{query}").text)
 
 
@@ -65,7 +62,7 @@ def test_the_address_says_what_is_compared(client: Client) -> None:
         answers[f"attempt-{number}/answer"] = text
         answers[f"attempt-{number}/critique"] = critique(40 + number)
     answers["attempt-3/critique"] = critique(80, approved=True, confidence=0.2)
-    review = waiting_review(project_with("desk", answers))
+    review = given.waiting_review(given.scripted_project("desk", answers))
     assert "From attempt 2 to attempt 3" in page_of(client, review)
     assert "From attempt 1 to attempt 3" in page_of(client, review, "?against=1")
     for odd in ("?against=3", "?against=99", "?against=1;", "?against=%00"):
@@ -80,7 +77,7 @@ def test_similar_entries_of_the_notebook_are_told_with_the_words_that_they_share
     review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
     noted(review.project, "Harbours left out", "A summary of customs tariffs forgot some harbours <b>")
     noted(review.project, "Haiku", "Count the syllables.")
-    noted(make_project("other"), "Foreign harbours", "Customs tariffs of harbours")
+    noted(given.project("other"), "Foreign harbours", "Customs tariffs of harbours")
     shown = section(page_of(client, review), "similar")
     assert "Harbours left out" in shown
     assert "anti-pattern" in shown
@@ -114,7 +111,7 @@ def test_each_kind_of_item_says_what_a_decision_causes(client: Client, made: Any
 def test_what_it_says_of_the_last_attempt_is_what_happens(client: Client) -> None:
     review = revised("desk", limits={"max_iterations": 2})
     assert "No attempt is left: the run ends" in causes(page_of(client, review))
-    held = claimed_by(client, review)
+    held = when.claims(client, review)
     typed = {"lease_token": str(held.lease_token), "decision": "overrule", "verdict": "REVISE", "reason": "Again"}
     client.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
     advance(review.run_id)
@@ -134,9 +131,9 @@ def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) ->
 
 
 def test_text_of_strangers_stays_text(client: Client) -> None:
-    hostile = f"{HOSTILE}\n\nhidden:\u202e\u200b!"
-    review = revised("desk", first=HOSTILE, second=hostile, objective=f"{HOSTILE} tariffs harbours")
-    noted(review.project, f"{HOSTILE} harbours", f"{HOSTILE} tariffs \u202e")
+    hostile = f"{given.HOSTILE}\n\nhidden:\u202e\u200b!"
+    review = revised("desk", first=given.HOSTILE, second=hostile, objective=f"{given.HOSTILE} tariffs harbours")
+    noted(review.project, f"{given.HOSTILE} harbours", f"{given.HOSTILE} tariffs \u202e")
     page = page_of(client, review)
     for armed in ("<script>alert", "<img src=x", "onclick=alert(4)>x</b>", 'href="javascript'):
         assert armed not in page
@@ -156,11 +153,11 @@ def test_an_item_is_asked_for_by_few_queries_however_much_came_before(
     answers = {f"attempt-{number}/answer": f"Text {number}" for number in range(1, 10)}
     answers |= {f"attempt-{number}/critique": critique(40 + number) for number in range(1, 9)}
     answers["attempt-9/critique"] = critique(80, approved=True, confidence=0.2, issues=[{"description": FIRST}])
-    project = project_with("many", answers)
-    many = waiting_review(project, limits={"max_iterations": 12, "token_budget": 1_000_000, "time_budget_s": 600})
+    project = given.scripted_project("many", answers)
+    many = given.waiting_review(project, limits={"max_iterations": 12, "token_budget": 1_000_000, "time_budget_s": 600})
     for number in range(30):
         noted(project, f"Text on tariffs {number}", "names three of them")
-    member = logged_in(Client(), project, Role.REVIEWER)
+    member = given.logged_in(Client(), project, Role.REVIEWER)
     page_of(member, many)
     with django_assert_max_num_queries(asked):
         page = page_of(member, many)
@@ -172,22 +169,14 @@ def test_an_item_is_asked_for_by_few_queries_however_much_came_before(
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("req", review_policy={"audit_share": 0})
+    return given.project("req", review_policy={"audit_share": 0})
 
 
 def claimed(reviewer: Client, project: Project, said: str, **submission: Any) -> Review:
     answers = {"attempt-1/answer": "A haiku.", "attempt-1/critique": said}
-    run = scripted_run(answers, project=project, mode="actor_critic", review="required", **submission)
+    run = given.scripted_run(answers, project=project, mode="actor_critic", review="required", **submission)
     advance(run.pk)
-    return claimed_by(reviewer, Review.objects.get(run=run))
-
-
-def test_the_page_names_the_task_as_the_reason(reviewer: Client, project: Project) -> None:
-    page = page_of(reviewer, claimed(reviewer, project, critique(90, approved=True)))
-    assert "The task requires a review" in page
-    assert "The run waits for it." in page
-    assert "The attempt is accepted and the run succeeds." in page
-    assert "attempt 2 is made from the issues" in page
+    return when.claims(reviewer, Review.objects.get(run=run))
 
 
 def test_at_the_end_of_a_run_the_page_says_that_no_attempt_can_follow(reviewer: Client, project: Project) -> None:

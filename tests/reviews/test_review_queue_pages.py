@@ -1,5 +1,7 @@
 """The queue's page: what each view shows, what filters let through, and what an address may ask for."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -7,35 +9,34 @@ from pytest_django import DjangoAssertNumQueries
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import Decision
 from reflection_app.reviews.claiming import claim_review, skip_review
-from reflection_app.reviews.deciding import decide_review
-from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.views.queue import ROWS
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
-from tests.factories import make_member
+from tests import given, then
+from tests.api.caller import Caller
+from tests.reviews.panels import panel_of
+from tests.reviews.reviewed import claim_and_decide, client_of
 from tests.reviews.waiting_rows import waiting_rows
 
 pytestmark = pytest.mark.django_db
+
 QUEUE = "/p/desk/reviews/"
 
 
 @pytest.fixture
 def me(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 @pytest.fixture
-def browser(client: Client, me: Actor) -> Client:
-    assert me.user is not None
-    client.force_login(me.user)
-    return client
+def browser(me: Actor) -> Client:
+    return client_of(me)
 
 
 def colleague(project: Project) -> Actor:
-    return Actor(user=make_member(project))
+    return Actor(user=given.member(project))
 
 
 def shown(page: str, reviews: list[Review]) -> list[int]:
@@ -58,8 +59,7 @@ def test_the_views_show_what_their_names_say(browser: Client, project: Project, 
     claim_review(reviews[1], actor=other)
     Review.objects.filter(pk=reviews[2].pk).update(assignee=me.user)
     skip_review(reviews[3], actor=me)
-    done = claim_review(reviews[4], actor=me)
-    decide_review(done, DecisionInput(lease_token=done.lease_token, decision=Decision.APPROVE), actor=me)
+    claim_and_decide(reviews[4], actor=me)
     assert rows_of(browser, reviews) == [0, 1, 2, 3, 5]
     assert rows_of(browser, reviews, view="mine") == [0, 2]
     assert rows_of(browser, reviews, view="unclaimed") == [3, 5]
@@ -139,25 +139,16 @@ def test_a_full_page_takes_as_many_queries_as_a_short_one(
         browser.get(QUEUE, headers={"HX-Request": "true"})
 
 
-@pytest.mark.django_db(transaction=True)
 def test_what_few_rows_show_is_asked_for_once_whatever_they_show(
     browser: Client, project: Project, me: Actor, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     reviews = waiting_rows(project, 6)
     other = colleague(project)
-    panels = [
-        Panel.objects.create(
-            project=project, run=one.run, attempt=one.attempt, verdict=one.verdict, step=one.step,
-            reason=one.reason, holds_run=True, wanted=2,
-        )
-        for one in reviews[:2]
-    ]  # fmt: skip
-    for review, panel in zip(reviews, panels, strict=False):
-        Review.objects.filter(pk=review.pk).update(panel=panel, assignee=other.user)
+    for review in reviews[:2]:
+        review.assignee = other.user
+        panel_of(review)
     for review in reviews[2:4]:
-        held = claim_review(review, actor=me)
-        assert held.lease_token is not None
-        decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=me)
+        claim_and_decide(review, actor=me)
     browser.get(QUEUE)
     # Three more for the panels, one for whom it is kept for, and one for what was decided last.
     with django_assert_max_num_queries(20):
@@ -168,34 +159,14 @@ def test_what_few_rows_show_is_asked_for_once_whatever_they_show(
     assert decided.count(" agreed") >= 2
 
 
-def test_htmx_gets_the_rows_and_counts_alone(browser: Client, project: Project) -> None:
-    waiting_rows(project, 2)
-    part = browser.get(QUEUE, {"reason": "rejected"}, headers={"HX-Request": "true"}).text
-    assert "<html" not in part
-    assert part.lstrip().startswith('<div id="queue-rows"')
-    assert '<div id="queue-tabs" hx-swap-oob="innerHTML">' in part
-    assert "reason=rejected" in part
-
-
-def test_hostile_objectives_and_agents_are_shown_as_text(browser: Client, project: Project) -> None:
-    waiting_rows(project, 1)
-    Task.objects.update(objective="<script>alert(1)</script>", agent='"><b onclick=alert(2)>x</b>')
-    page = browser.get(QUEUE, {"q": "<script>"}).text
-    assert "<script>alert" not in page
-    assert "<b onclick" not in page
-
-
 def test_an_opinion_of_a_blind_panel_is_told_to_nobody_else(browser: Client, project: Project, me: Actor) -> None:
     reviews = waiting_rows(project, 1)
     first = reviews[0]
-    panel = Panel.objects.create(
-        project=project, run=first.run, attempt=first.attempt, verdict=first.verdict, step=first.step,
-        reason=first.reason, holds_run=True, wanted=2,
-    )  # fmt: skip
+    panel_of(first)
     other = colleague(project)
     who = {"decided_by_label": other.label, "holder_label": other.label, "decided_by": other.user}
     said = {"state": ReviewState.DECIDED, "decision": "overrule", "decided_at": timezone.now()}
-    Review.objects.filter(pk=first.pk).update(panel=panel, **who, **said)
+    Review.objects.filter(pk=first.pk).update(**who, **said)
     page = browser.get(QUEUE, {"view": "decided"}).text
     assert f"{other.label} has given an opinion" in page
     assert "overruled" not in page
@@ -246,3 +217,62 @@ def test_many_waiting_are_counted_up_to_a_number_that_can_be_told(browser: Clien
     assert Run.objects.count() == 1_001
     assert browser.get(QUEUE).text.count("999+") >= 3
     assert "999+" in browser.get("/p/desk/navigation/", headers={"HX-Request": "true"}).text
+
+
+def claimed(caller: Caller, review: Review) -> str:
+    """The lease token of `review`, claimed by `caller`."""
+    token: str = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
+    return token
+
+
+def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
+    caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(3):
+        given.waiting_review(caller.project)
+    caller.get("reviews")
+    with django_assert_max_num_queries(3):
+        assert len(caller.get("reviews").body["results"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("decision", "field"),
+    [
+        ({}, "decision"),
+        ({"decision": "perhaps"}, "decision"),
+        ({"decision": "overrule"}, "verdict"),
+        ({"decision": "overrule", "verdict": "pass"}, "verdict"),
+        ({"decision": "overrule", "verdict": "PASS", "score": 101}, "score"),
+        ({"decision": "overrule", "verdict": "PASS", "score": "high"}, "score"),
+        ({"decision": "overrule", "verdict": "REVISE", "issues": [{"description": ""}]}, "issues.0.description"),
+        ({"decision": "overrule", "verdict": "PASS", "issues": {}}, "issues"),
+        ({"decision": "approve", "reason": "x" * 10_001}, "reason"),
+        ({"decision": "approve", "reason": "a\x00b"}, "reason"),
+        ({"decision": "approve", "surprise": 1}, "surprise"),
+    ],
+)
+def test_a_decision_that_says_too_little_is_refused_with_the_field(
+    caller: Caller, decision: dict[str, Any], field: str
+) -> None:
+    review = given.waiting_review(caller.project)
+    body = {"lease_token": claimed(caller, review), **decision}
+    answer = caller.post(f"reviews/{review.pk}/decision", body)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
+    assert caller.get(f"reviews/{review.pk}").body["state"] == "claimed"
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"view": "theirs"}, "view"),
+        ({"min_score": "-1"}, "min_score"),
+        ({"max_score": "inf"}, "max_score"),
+        ({"q": "x" * 201}, "q"),
+        ({"holder__password__startswith": "md5"}, "holder__password__startswith"),
+    ],
+)
+def test_what_is_no_filter_is_refused_by_its_name(caller: Caller, query: dict[str, str], field: str) -> None:
+    answer = caller.get("reviews", **query)
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]

@@ -9,9 +9,10 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.models import Project
-from reflection_app.loops.attempt_effects import Decision
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.claiming import claim_next, claim_review, keep_review, release_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
@@ -20,11 +21,11 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_project
+from tests import given
+from tests.reviews.reviewed import claim_and_decide
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def waiting_review(project: Project | None = None, *, score: float = 10) -> Review:
@@ -34,13 +35,13 @@ def waiting_review(project: Project | None = None, *, score: float = 10) -> Revi
         "attempt-2/answer": "second",
         "attempt-2/critique": critique(90, approved=True),
     }
-    run = scripted_run(answers, project=project)
+    run = given.scripted_run(answers, project=project)
     advance(run.pk)
     return Review.objects.get(run=run)
 
 
 def reviewer(review: Review) -> Actor:
-    return Actor(user=make_member(review.project))
+    return Actor(user=given.member(review.project))
 
 
 def approve(review: Review) -> DecisionInput:
@@ -51,10 +52,18 @@ def overrule(review: Review, verdict: VerdictName, **more: object) -> DecisionIn
     return DecisionInput(lease_token=review.lease_token, decision=Decision.OVERRULE, verdict=verdict, **more)
 
 
-def test_an_upheld_rejection_ends_the_run_as_rejected() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
-    decide_review(review, approve(claim_review(review, actor=actor)), actor=actor)
+@pytest.fixture
+def review(db: None) -> Review:
+    return waiting_review()
+
+
+@pytest.fixture
+def actor(review: Review) -> Actor:
+    return reviewer(review)
+
+
+def test_an_upheld_rejection_ends_the_run_as_rejected(review: Review, actor: Actor) -> None:
+    claim_and_decide(review, actor=actor)
     advance(review.run_id)
 
     review.run.refresh_from_db()
@@ -63,23 +72,20 @@ def test_an_upheld_rejection_ends_the_run_as_rejected() -> None:
     assert (trail.actor_label, trail.before["verdict"], trail.after["verdict"]) == (actor.label, "REJECT", "REJECT")
 
 
-def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
-    decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.PASS, reason="Good."), actor=actor)
+def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word(review: Review, actor: Actor) -> None:
+    claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.PASS, reason="Good.")
     advance(review.run_id)
 
     review.run.refresh_from_db()
     assert review.run.outcome == "succeeded"
-    given = Verdict.objects.get(attempt=review.attempt, referee=6)
-    assert (given.verdict, given.score, given.given_by) == ("PASS", 50.0, actor.user)
+    sent = Verdict.objects.get(attempt=review.attempt, referee=6)
+    assert (sent.verdict, sent.score, sent.given_by) == ("PASS", 50.0, actor.user)
 
 
-def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_once() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
-    decision = overrule(claim_review(review, actor=actor), VerdictName.REVISE, reason="Shorter.")
-    decide_review(review, decision, actor=actor)
+def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_once(
+    review: Review, actor: Actor
+) -> None:
+    claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.REVISE, reason="Shorter.")
     review.run.refresh_from_db()
     assert review.run.state == RunState.QUEUED
 
@@ -88,9 +94,7 @@ def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_
     assert (review.run.outcome, review.run.attempts_made) == ("succeeded", 2)
 
 
-def test_sending_back_without_a_word_is_refused_and_changes_nothing() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+def test_sending_back_without_a_word_is_refused_and_changes_nothing(review: Review, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     with pytest.raises(InvalidInput):
         decide_review(review, overrule(held, VerdictName.REVISE, issues=()), actor=actor)
@@ -98,26 +102,22 @@ def test_sending_back_without_a_word_is_refused_and_changes_nothing() -> None:
     assert held.state == ReviewState.CLAIMED
 
 
-def test_approving_changes_nothing_and_says_so_where_it_was_asked_to() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+def test_approving_changes_nothing_and_says_so_where_it_was_asked_to(review: Review, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     other = DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE, score=99)
     with pytest.raises(InvalidInput, match="overrule to change"):
         decide_review(review, other, actor=actor)
 
 
-def test_a_decision_with_a_strange_token_is_refused() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+def test_a_decision_with_a_strange_token_is_refused(review: Review, actor: Actor) -> None:
     claim_review(review, actor=actor)
     with pytest.raises(ReviewLeaseLost):
         decide_review(review, DecisionInput(lease_token=uuid4(), decision=Decision.APPROVE), actor=actor)
 
 
-def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_over() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_over(
+    review: Review, actor: Actor
+) -> None:
     held = claim_review(review, actor=actor)
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     with pytest.raises(ReviewLeaseLost, match="run out"):
@@ -126,8 +126,7 @@ def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_ov
         keep_review(review, lease_token=held.lease_token or uuid4())
 
 
-def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out() -> None:
-    review = waiting_review()
+def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out(review: Review) -> None:
     first, second = reviewer(review), reviewer(review)
     claim_review(review, actor=first)
     with pytest.raises(ReviewHeld):
@@ -140,9 +139,7 @@ def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out() -> None
     assert taken.holder == second.user
 
 
-def test_claiming_again_keeps_the_token_while_the_lease_stands() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+def test_claiming_again_keeps_the_token_while_the_lease_stands(review: Review, actor: Actor) -> None:
     first = claim_review(review, actor=actor).lease_token
     Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
     again = claim_review(review, actor=actor)
@@ -154,16 +151,14 @@ def test_claiming_again_keeps_the_token_while_the_lease_stands() -> None:
     assert claim_review(review, actor=actor).lease_token != first
 
 
-def test_a_heartbeat_moves_the_end_of_the_lease() -> None:
-    review = waiting_review()
+def test_a_heartbeat_moves_the_end_of_the_lease(review: Review) -> None:
     held = claim_review(review, actor=reviewer(review))
     Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
     assert held.lease_token is not None
     assert keep_review(review, lease_token=held.lease_token) > timezone.now() + timedelta(minutes=5)
 
 
-def test_a_released_review_waits_again() -> None:
-    review = waiting_review()
+def test_a_released_review_waits_again(review: Review) -> None:
     held = claim_review(review, actor=reviewer(review))
     assert held.lease_token is not None
     release_review(review, lease_token=held.lease_token, actor=reviewer(review))
@@ -171,9 +166,7 @@ def test_a_released_review_waits_again() -> None:
     assert (review.state, review.holder, review.lease_token) == (ReviewState.WAITING, None, None)
 
 
-def test_a_review_of_a_cancelled_run_is_withdrawn() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+def test_a_review_of_a_cancelled_run_is_withdrawn(review: Review, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     cancel_run(review.run, actor=actor)
     with pytest.raises(AlreadyDecided, match="withdrawn"):
@@ -181,8 +174,8 @@ def test_a_review_of_a_cancelled_run_is_withdrawn() -> None:
 
 
 def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
-    project = make_project(review_policy={"audit_share": 1.0})
-    audited = scripted_run(
+    project = given.project(review_policy={"audit_share": 1.0})
+    audited = given.scripted_run(
         {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
     )
     audited.spec["review_policy"]["audit_share"] = 1.0
@@ -197,32 +190,34 @@ def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
     assert (first.pk, second.reason) == (held_run.pk, "audit")
 
 
-def test_deciding_an_audit_leaves_the_finished_run_as_it_is() -> None:
-    project = make_project()
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+def test_deciding_an_audit_leaves_the_finished_run_as_it_is(project: Project) -> None:
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
     review = Review.objects.get(run=run)
     actor = reviewer(review)
-    decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.REJECT), actor=actor)
+    claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.REJECT)
 
     run.refresh_from_db()
     assert (run.state, run.outcome) == (RunState.FINISHED, "succeeded")
     assert Verdict.objects.filter(attempt__run=run).count() == 2
 
 
-def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own() -> None:
-    project = make_project()
-    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own(
+    project: Project,
+) -> None:
+    run = given.scripted_run(
+        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
+    )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
     review = Review.objects.get(run=run)
-    actor = reviewer(review)
     issue = Issue(description="来源是错的", suggested_fix="查原文")
-    token = claim_review(review, actor=actor)
-    decide_review(review, overrule(token, VerdictName.REVISE, issues=(issue,), reason=""), actor=actor)
+    claim_and_decide(review, "overrule", verdict=VerdictName.REVISE, issues=(issue,), reason="")
 
     run.refresh_from_db()
     assert (run.state, run.outcome, run.tickets.count()) == (RunState.FINISHED, "succeeded", 0)
@@ -255,9 +250,8 @@ def together(*calls: object) -> list[object]:
     return results
 
 
-def test_of_two_decisions_at_once_one_wins_and_one_is_told() -> None:
-    review = waiting_review()
-    actor = reviewer(review)
+@pytest.mark.django_db(transaction=True)
+def test_of_two_decisions_at_once_one_wins_and_one_is_told(review: Review, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     results = together(
         lambda: decide_review(review, approve(held), actor=actor),
@@ -271,11 +265,82 @@ def test_of_two_decisions_at_once_one_wins_and_one_is_told() -> None:
     assert Verdict.objects.filter(attempt=review.attempt, referee=6).count() == 1
 
 
-def test_eight_reviewers_claiming_at_once_never_get_the_same_item() -> None:
-    project = make_project()
+@pytest.mark.django_db(transaction=True)
+def test_eight_reviewers_claiming_at_once_never_get_the_same_item(project: Project) -> None:
     for _ in range(5):
         waiting_review(project)
     claimed = together(*[lambda: claim_next(project, actor=Actor()) for _ in range(8)])
     got = [review.pk for review in claimed if isinstance(review, Review)]
     assert len(got) == len(set(got)) == 5
     assert claimed.count(None) == 3
+
+
+# What a person decides about an attempt that the critic rejected.
+
+
+def test_redo_sends_it_back_with_the_order_first_on_the_ticket(review: Review) -> None:
+    decided = claim_and_decide(review, DirectorsDecision.REDO, instructions="  Name five papers.  ")
+    advance(review.run_id)
+
+    ticket = Ticket.objects.get(run=review.run_id)
+    assert (ticket.verdict, ticket.trigger) == ("REVISE", "persons_review")
+    assert ticket.issues[0]["suggested_fix"] == "Name five papers."
+    assert ticket.repair_plan[0] == "Name five papers."
+    assert ticket.repair_plan.count("Name five papers.") == 1
+    assert (decided.decision, decided.directors_decision) == ("overrule", DirectorsDecision.REDO)
+    assert decided.decision_reason == "Name five papers."
+    assert AuditEntry.objects.get(action="review.decided").after["directors_decision"] == "redo"
+    review.run.refresh_from_db()
+    assert review.run.attempts_made == 2
+
+
+def test_accept_takes_it_with_the_reason(review: Review) -> None:
+    decided = claim_and_decide(review, DirectorsDecision.ACCEPT, reason="Enough for a draft.")
+    advance(review.run_id)
+
+    review.run.refresh_from_db()
+    assert (review.run.outcome, decided.decision_reason) == ("succeeded", "Enough for a draft.")
+    assert decided.directors_decision is DirectorsDecision.ACCEPT
+    assert AuditEntry.objects.get(action="review.decided").after["directors_decision"] == "accept"
+
+
+def test_close_ends_the_run_as_rejected(review: Review) -> None:
+    decided = claim_and_decide(review, DirectorsDecision.CLOSE)
+    advance(review.run_id)
+
+    review.run.refresh_from_db()
+    assert (review.run.outcome, decided.decision) == ("rejected", "approve")
+    assert AuditEntry.objects.get(action="review.decided").after["directors_decision"] == "close"
+
+
+@pytest.mark.parametrize(
+    ("decision", "said", "field"),
+    [
+        (DirectorsDecision.REDO, {}, "instructions"),
+        (DirectorsDecision.REDO, {"instructions": " \n "}, "instructions"),
+        (DirectorsDecision.REDO, {"reason": "in the wrong field"}, "instructions"),
+        (DirectorsDecision.REDO, {"instructions": "x", "verdict": VerdictName.PASS}, "verdict"),
+        (DirectorsDecision.ACCEPT, {}, "reason"),
+        (DirectorsDecision.ACCEPT, {"reason": "  "}, "reason"),
+        (Decision.OVERRULE, {"verdict": VerdictName.PASS}, "reason"),
+        (Decision.APPROVE, {"instructions": "Do more."}, "instructions"),
+    ],
+)
+def test_what_does_not_say_enough_is_refused_and_changes_nothing(
+    decision: Decision | DirectorsDecision, said: dict[str, object], field: str, review: Review
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        claim_and_decide(review, decision, **said)
+    assert refused.value.errors[0]["field"] == field
+    review.refresh_from_db()
+    assert review.state == ReviewState.CLAIMED
+    assert not AuditEntry.objects.filter(action="review.decided").exists()
+
+
+def test_only_a_rejected_attempt_that_is_waited_for_has_a_director() -> None:
+    answers = {"attempt-1/answer": "first", "attempt-1/critique": critique(80, approved=True, confidence=0.2)}
+    run = given.scripted_run(answers, project=given.project(review_policy={"audit_share": 0}))
+    advance(run.pk)
+    with pytest.raises(InvalidInput) as refused:
+        claim_and_decide(Review.objects.get(run=run), DirectorsDecision.REDO, instructions="Again.")
+    assert refused.value.errors[0]["field"] == "decision"

@@ -4,22 +4,24 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Membership, Project, Role
+from reflection_app.reviews.claiming import skip_review
 from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member
-from tests.web.stories import claimed_by, unsure_project, waiting_review
+from tests import given, when
 
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("desk")
+    return given.unsure_project("desk")
 
 
 def decision(review: Review, **typed: object) -> dict[str, object]:
@@ -36,7 +38,7 @@ def issues(*descriptions: str) -> dict[str, list[str]]:
 
 
 def test_the_help_lists_every_letter_that_presses_a_control(reviewer: Client, project: Project) -> None:
-    waiting_review(project)
+    given.waiting_review(project)
     queue = reviewer.get("/p/desk/reviews/").text
     held = reviewer.post("/p/desk/reviews/next/", follow=True).text
     for page, letters in ((queue, "n"), (held, "aocmsi")):
@@ -46,20 +48,9 @@ def test_the_help_lists_every_letter_that_presses_a_control(reviewer: Client, pr
         assert [key for key in keys if len(key) == 1 and key.isalpha() and f"<kbd>{key}</kbd>" not in help_] == []
 
 
-def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: Project) -> None:
-    first = waiting_review(project)
-    waiting_review(project)
-    page = reviewer.post("/p/desk/reviews/next/", follow=True)
-    first.refresh_from_db()
-    assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{first.pk}/"
-    assert first.state == ReviewState.CLAIMED
-    assert f'value="{first.lease_token}"' in page.text
-    assert 'value="No title"' in page.text
-
-
 def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, project: Project) -> None:
-    review, following = waiting_review(project), waiting_review(project)
-    claimed = claimed_by(reviewer, review)
+    review, following = given.waiting_review(project), given.waiting_review(project)
+    claimed = when.claims(reviewer, review)
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(claimed), follow=True)
     review.refresh_from_db()
     assert (review.state, review.decision) == (ReviewState.DECIDED, "approve")
@@ -70,8 +61,8 @@ def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, pro
 
 
 def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: Project) -> None:
-    review = waiting_review(project)
-    typed = decision(claimed_by(reviewer, review), decision="overrule", verdict="REVISE", score="41", reason="Why")
+    review = given.waiting_review(project)
+    typed = decision(when.claims(reviewer, review), decision="overrule", verdict="REVISE", score="41", reason="Why")
     reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | issues("Too short", "", "No title"))
     review.refresh_from_db()
     assert review.decided_verdict is not None
@@ -95,8 +86,8 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
 def test_an_unclear_decision_is_refused_with_all_kept(
     reviewer: Client, project: Project, wrong: dict[str, str], said: str
 ) -> None:
-    review = waiting_review(project)
-    typed = decision(claimed_by(reviewer, review)) | wrong
+    review = given.waiting_review(project)
+    typed = decision(when.claims(reviewer, review)) | wrong
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | issues(""))
     assert page.status_code == 400
     assert said in page.text
@@ -105,7 +96,7 @@ def test_an_unclear_decision_is_refused_with_all_kept(
 
 
 def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
+    review = when.claims(reviewer, given.waiting_review(project))
     Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     typed = decision(review, decision="overrule", verdict="REVISE", reason="My long reason") | issues("Mine")
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
@@ -127,7 +118,7 @@ def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: C
 
 
 def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, project: Project) -> None:
-    review = claimed_by(reviewer, waiting_review(project))
+    review = when.claims(reviewer, given.waiting_review(project))
     address = f"/p/desk/reviews/{review.pk}/"
     Run.objects.update(prompt_tokens=900, completion_tokens=80, active_s=9)
     assert "2 attempts, 9,020 tokens and 21 s are left." in reviewer.get(address).text
@@ -140,9 +131,9 @@ def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, projec
 
 
 def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, project: Project) -> None:
-    old = claimed_by(reviewer, waiting_review(project))
+    old = when.claims(reviewer, given.waiting_review(project))
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    new = claimed_by(reviewer, old)
+    new = when.claims(reviewer, old)
     page = reviewer.post(f"/p/desk/reviews/{old.pk}/decision/", decision(old, reason="Kept"))
     assert page.status_code == 409
     assert page.text.count("You opened this review in another tab; decide here.") == 1
@@ -163,8 +154,8 @@ def issue(description: str, **fields: str) -> dict[str, object]:
 
 
 def test_the_likely_next_is_shown_as_its_holder_will_see_it_and_not_claimed(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
-    following = waiting_review(project, objective="The one that follows")
+    held = when.claims(reviewer, given.waiting_review(project))
+    following = given.waiting_review(project, objective="The one that follows")
     answer = reviewer.get(f"/p/desk/reviews/peek/?besides={held.pk}", headers=OPEN_PAGE)
     assert answer.status_code == 200
     assert f'data-review="{following.pk}"' in answer.text
@@ -175,20 +166,20 @@ def test_the_likely_next_is_shown_as_its_holder_will_see_it_and_not_claimed(revi
 
 
 def test_nothing_is_fetched_ahead_where_nothing_follows_or_no_page_asks(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
+    held = when.claims(reviewer, given.waiting_review(project))
     address = f"/p/desk/reviews/peek/?besides={held.pk}"
     assert reviewer.get(address, headers=OPEN_PAGE).status_code == 204
     assert reviewer.get(address)["Location"] == "/p/desk/reviews/"
     other = Client()
-    other.force_login(make_member(project, Role.VIEWER))
+    other.force_login(given.member(project, Role.VIEWER))
     assert other.get(address, headers=OPEN_PAGE).status_code == 403
 
 
 def test_the_answer_to_a_decision_claims_the_next_and_sends_only_what_the_page_has_not(
     reviewer: Client, project: Project
 ) -> None:
-    first, second, third = (waiting_review(project) for _ in range(3))
-    held = claimed_by(reviewer, first)
+    first, second, third = (given.waiting_review(project) for _ in range(3))
+    held = when.claims(reviewer, first)
     told = reviewer.post(f"/p/desk/reviews/{first.pk}/decision/", decision(held), headers=OPEN_PAGE).json()
     second.refresh_from_db()
     assert (told["review"], told["lease_token"]) == (str(second.pk), str(second.lease_token))
@@ -204,7 +195,7 @@ def test_the_answer_to_a_decision_claims_the_next_and_sends_only_what_the_page_h
 
 
 def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
+    held = when.claims(reviewer, given.waiting_review(project))
     typed = decision(held, decision="overrule", reason="No verdict")
     answer = reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", typed, headers=OPEN_PAGE)
     assert answer.status_code == 400
@@ -213,7 +204,7 @@ def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewe
 
 
 def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
+    held = when.claims(reviewer, given.waiting_review(project))
     address = f"/p/desk/reviews/{held.pk}/decision/"
     answer = reviewer.post(address, decision(held) | issue("Mine <b>"))
     assert answer.status_code == 400
@@ -226,7 +217,7 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
 
 
 def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
+    held = when.claims(reviewer, given.waiting_review(project))
     until = timezone.now() + timedelta(seconds=40)
     Review.objects.filter(pk=held.pk).update(lease_until=until)
     look = {"lease_token": str(held.lease_token), "look": "1"}
@@ -238,7 +229,7 @@ def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Cli
 
 
 def test_the_items_of_a_view_lead_to_each_other_and_claim_nothing(reviewer: Client, project: Project) -> None:
-    first, second = waiting_review(project), waiting_review(project)
+    first, second = given.waiting_review(project), given.waiting_review(project)
     address = f"/p/desk/reviews/{first.pk}/beside/"
     assert reviewer.get(f"{address}?way=on")["Location"] == f"/p/desk/reviews/{second.pk}/"
     assert reviewer.get(f"{address}?way=back")["Location"] == f"/p/desk/reviews/{first.pk}/"
@@ -247,14 +238,71 @@ def test_the_items_of_a_view_lead_to_each_other_and_claim_nothing(reviewer: Clie
     assert not Review.objects.exclude(state=ReviewState.WAITING).exists()
 
 
-def test_what_was_typed_before_anything_was_chosen_outlives_a_lost_hold(reviewer: Client, project: Project) -> None:
-    held = claimed_by(reviewer, waiting_review(project))
+# Undo in the browser: the bar after a decision, the button on the decided item, and why some decisions stand.
+
+
+@pytest.fixture
+def review(reviewer: Client, project: Project) -> Review:
+    """A review that the reviewer has overruled, after which its run went on."""
+    review = when.claims(reviewer, given.waiting_review(project, objective="A text to look at"))
+    said = decision(review, decision="overrule", verdict="REVISE", reason="Half as long.", then="queue")
+    assert reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", said).status_code == 302
+    advance(review.run_id)
+    return review
+
+
+def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, review: Review) -> None:
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "A text to look at" in page
+    assert "You overruled the critic: Revise. The run goes on." in page
+    assert f'action="/p/desk/reviews/{review.pk}/undo/"' in page
+    assert 'data-key="u"' in page
+
+    page = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/", follow=True).text
+    review.refresh_from_db()
+    assert review.state == ReviewState.CLAIMED
+    assert "Undone, with all that followed." in page
+    assert "Half as long." in page, "what was decided is in the form"
+    assert 'name="verdict" value="REVISE" data-key="2" checked' in page
+    assert f'value="{review.lease_token}"' in page
+    assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in page
+
+
+def test_the_bar_goes_with_time_and_is_nobody_elses(reviewer: Client, project: Project, review: Review) -> None:
     other = Client()
-    other.force_login(make_member(project))
-    Review.objects.filter(pk=held.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    claimed_by(other, held)
-    typed = decision(held, decision="", reason="Typed, nothing chosen yet")
-    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/claim/", typed)
-    assert answer.status_code == 409
-    assert "Typed, nothing chosen yet" in answer.text
-    assert "Claim again" in answer.text
+    other.force_login(given.member(project, Role.REVIEWER))
+    assert "You overruled" not in other.get("/p/desk/reviews/").text
+    assert "You overruled" not in reviewer.get("/p/desk/runs/").text
+    Review.objects.update(decided_at=timezone.now() - timedelta(hours=1))
+    assert "You overruled" not in reviewer.get("/p/desk/reviews/").text
+    assert f'action="/p/desk/reviews/{review.pk}/undo/"' in reviewer.get(f"/p/desk/reviews/{review.pk}/").text
+
+
+def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client, review: Review) -> None:
+    Run.objects.update(told_seq=F("last_event_seq"))
+    assert review.step is not None
+    rewind = f'href="/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}"'
+    why = "The agent or a pipeline has been told of it."
+    for page, words in (("/p/desk/reviews/", "The agent has it already."), (f"/p/desk/reviews/{review.pk}/", why)):
+        told = reviewer.get(page).text
+        assert words in told
+        assert rewind in told
+        assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in told
+    refused = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/")
+    assert refused.status_code == 409
+    assert why in refused.text
+    assert rewind in refused.text
+    assert reviewer.get(f"/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}").status_code == 200
+
+
+def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project, review: Review) -> None:
+    other = given.waiting_review(project, objective="Passed over")
+    member = Membership.objects.get(user_id=reviewer.session["_auth_user_id"])
+    skip_review(other, actor=Actor(user=member.user))
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "You skipped “Passed over”." in page
+    assert "You overruled" not in page
+    reviewer.post(f"/p/desk/reviews/{other.pk}/skip/", {"undo": "1"})
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "You skipped" not in page
+    assert "You overruled" in page

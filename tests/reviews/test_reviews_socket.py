@@ -19,7 +19,7 @@ from reflection_app.reviews import live
 from reflection_app.reviews.claiming import claim_next, release_review
 from reflection_app.runs.live import RunConsumer
 from reflection_app.teams.members import remove_member
-from tests.factories import make_member, make_project, submit
+from tests import given
 from tests.reviews.waiting_rows import waiting_rows
 from tests.runs.test_run_socket import SOON_S, play
 
@@ -47,7 +47,7 @@ async def closed(socket: WebsocketCommunicator) -> int:
 
 def member_of(project: Project) -> Client:
     client = Client()
-    client.force_login(make_member(project))
+    client.force_login(given.member(project))
     return client
 
 
@@ -62,9 +62,9 @@ def in_thread(work: Any) -> Any:
 
 
 def test_it_nudges_on_a_claim_and_on_its_return_and_says_nothing_else() -> None:
-    project = make_project()
+    project = given.project()
     waiting_rows(project, 1)
-    client, actor = member_of(project), Actor(user=make_member(project))
+    client, actor = member_of(project), Actor(user=given.member(project))
 
     async def scene() -> None:
         async with connected(project, client) as socket:
@@ -80,7 +80,7 @@ def test_it_nudges_on_a_claim_and_on_its_return_and_says_nothing_else() -> None:
 
 
 def test_another_projects_changes_are_not_heard() -> None:
-    project, other = make_project(), make_project()
+    project, other = given.project(), given.project()
     waiting_rows(other, 1)
     client = member_of(project)
 
@@ -94,8 +94,8 @@ def test_another_projects_changes_are_not_heard() -> None:
 
 
 def test_who_may_not_hear_is_told_so() -> None:
-    project = make_project()
-    stranger = member_of(make_project())
+    project = given.project()
+    stranger = member_of(given.project())
 
     async def scene() -> None:
         async with connected(project, stranger) as socket:
@@ -109,7 +109,7 @@ def test_who_may_not_hear_is_told_so() -> None:
 @pytest.mark.parametrize(("what", "code"), [("membership", 4404), ("session", 4401)])
 def test_who_loses_the_right_hears_no_more(monkeypatch: pytest.MonkeyPatch, what: str, code: int) -> None:
     monkeypatch.setattr(live.ReviewsConsumer, "look_every_s", 0.2)
-    project = make_project()
+    project = given.project()
     client = member_of(project)
 
     def lose() -> None:
@@ -131,8 +131,8 @@ def test_a_removed_members_socket_is_closed_at_once_and_not_by_the_next_look(
     # Longer than anybody waits here: only the bell can have closed it.
     monkeypatch.setattr(live.ReviewsConsumer, "look_every_s", 3_600.0)
     monkeypatch.setattr(RunConsumer, "look_every_s", 3_600.0)
-    project = make_project()
-    user, run = make_member(project), submit(project)
+    project = given.project()
+    user, run = given.member(project), given.submitted_run(project)
     client = Client()
     client.force_login(user)
     address = f"/ws/p/{project.slug}/reviews" if path == "reviews" else f"/ws/p/{project.slug}/runs/{run.pk}"

@@ -10,19 +10,19 @@ from reflection_app.repairs.models import Report, Ticket
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
-from tests.api.caller import Answer, Caller, assert_problem, make_caller
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.repairs.tickets import handed_in
 from tests.reviews.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, waiting
 from tests.reviews.undoing import rows_of
-from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def reviewer(caller: Caller) -> Caller:
     """A program that only reviews."""
-    return make_caller(caller.project, [Scope.REVIEWS_WRITE])
+    return given.caller(caller.project, [Scope.REVIEWS_WRITE])
 
 
 def decide(reviewer: Caller, review: Review, decision: str = "redo", **said: Any) -> None:
@@ -61,7 +61,7 @@ ROUTES = (
 @pytest.mark.parametrize("route", ROUTES)
 def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, reviewer: Caller, route: str) -> None:
     task: dict[str, Any] = {"mode": "reflection_protocol", "limits": {"token_budget": 100_000}}
-    run = scripted_run(SIX_STEPS | {"attempt-1/critique": BAD}, project=caller.project, **task)
+    run = given.scripted_run(SIX_STEPS | {"attempt-1/critique": BAD}, project=caller.project, **task)
     advance(run.pk)
     review = Review.objects.get(run=run)
     decide(reviewer, review)
@@ -74,7 +74,7 @@ def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, re
     }
     assert caller.get(route.format(**names)).status == 200
     refused = undo(reviewer, review)
-    assert_problem(refused, 409)
+    then.refused(refused, 409)
     assert refused.body["title"] == "Cannot be undone"
     assert "has been told" in refused.body["detail"]
     assert Review.objects.get(pk=review.pk).state == "decided"
@@ -90,7 +90,7 @@ def test_what_was_told_before_the_decision_does_not_count(caller: Caller, review
 
 def test_nor_does_what_a_program_that_only_reviews_sees_or_another_projects(caller: Caller, reviewer: Caller) -> None:
     review = waiting(BAD, project=caller.project)
-    stranger = make_caller()
+    stranger = given.caller()
     decide(reviewer, review)
     assert reviewer.get("reviews").status == reviewer.get(f"reviews/{review.pk}").status == 200
     assert stranger.get("runs").status == 200
@@ -101,7 +101,7 @@ def test_nor_does_what_a_program_that_only_reviews_sees_or_another_projects(call
 def test_an_agent_is_told_when_it_asks_and_not_before(caller: Caller, reviewer: Caller) -> None:
     caller.project.review_policy = {"audit_share": 0}
     caller.project.save()
-    run = scripted_run({"attempt-1/critique": UNSURE_REVISE}, project=caller.project, execution="external")
+    run = given.scripted_run({"attempt-1/critique": UNSURE_REVISE}, project=caller.project, execution="external")
     advance(run.pk)
     answer = caller.post(f"runs/{run.pk}/attempts", {"content": "first"})
     assert answer.status == 202
@@ -127,9 +127,9 @@ def test_a_replayed_answer_tells_as_well(caller: Caller, reviewer: Caller) -> No
     review = waiting(BAD, project=caller.project)
     review.run.refresh_from_db()
     assert review.run.state == RunState.WAITING_REVIEW
-    cancelled = make_caller(caller.project, [Scope.TASKS_WRITE])
+    cancelled = given.caller(caller.project, [Scope.TASKS_WRITE])
     decide(reviewer, review, "close")
-    assert_problem(cancelled.post(f"runs/{review.run_id}/cancel"), 409)
+    then.refused(cancelled.post(f"runs/{review.run_id}/cancel"), 409)
     assert undo(reviewer, review).status == 200
 
 

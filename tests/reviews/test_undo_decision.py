@@ -16,15 +16,14 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.models import Notification
-from tests.factories import make_api_key, make_member, make_project
+from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.reviews.picks import OPEN_PICK, answer, unsettled_pick
 from tests.reviews.test_reviews import together
-from tests.reviews.undoing import check_events, claimed, decide, gone_on, rows_of
+from tests.reviews.undoing import check_events, claimed, comes_back, decide, gone_on, rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 BAD, GOOD = critique(10), critique(90, approved=True)
 UNSURE_PASS = critique(80, approved=True, confidence=0.2)
@@ -35,7 +34,7 @@ SECOND = {"attempt-2/answer": "second", "attempt-2/critique": GOOD}
 def waiting(first: str, *, audit_share: float = 0.0, project: Project | None = None, **task: Any) -> Review:
     """The review of the first attempt, of which the critic said `first`."""
     answers = {"attempt-1/answer": "first", "attempt-1/critique": first, **SECOND}
-    run = scripted_run(answers, project=project or make_project(), **task)
+    run = given.scripted_run(answers, project=project or given.project(), **task)
     run.spec["review_policy"]["audit_share"] = audit_share
     run.save()
     gone_on(run)
@@ -43,7 +42,7 @@ def waiting(first: str, *, audit_share: float = 0.0, project: Project | None = N
 
 
 def person(review: Review, role: Role = Role.REVIEWER) -> Actor:
-    return Actor(user=make_member(review.project, role))
+    return Actor(user=given.member(review.project, role))
 
 
 KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -113,18 +112,9 @@ def test_decided_anew_it_goes_its_other_way(kind: str) -> None:
 def test_undo_of_the_second_decision_comes_back_to_the_same() -> None:
     review = waiting(BAD)
     actor = person(review)
-    claimed(review, actor)
-    before = rows_of(review.project)
-    decisions: dict[str, dict[str, Any]] = {
-        "redo": {"instructions": "Again."},
-        "accept": {"reason": "Good."},
-        "close": {},
-    }
-    for decision, said in decisions.items():
-        decide(review, actor, decision, **said)
-        gone_on(review.run)
-        undo_decision(review, actor=actor)
-        assert rows_of(review.project) == before
+    comes_back(review, actor, "redo", instructions="Again.")
+    comes_back(review, actor, "accept", reason="Good.")
+    comes_back(review, actor, "close")
     assert Event.objects.filter(run=review.run, type="review.undone").count() == 3
 
 
@@ -139,18 +129,11 @@ def test_an_earlier_ticket_is_open_again_when_the_end_that_resolved_it_goes() ->
     }
     decisions: dict[str, dict[str, Any]] = {"approve": {}, "overrule": {"verdict": "PASS"}}
     for decision, said in decisions.items():
-        project = make_project(review_policy={"audit_share": 0})
-        run = gone_on(scripted_run(answers, project=project))
+        project = given.project(review_policy={"audit_share": 0})
+        run = gone_on(given.scripted_run(answers, project=project))
         review, ticket = Review.objects.get(run=run), Ticket.objects.get(run=run)
         assert ticket.is_open
-        actor = person(review)
-        claimed(review, actor)
-        before = rows_of(project)
-        decide(review, actor, decision, **said)
-        gone_on(run)
-        assert not Ticket.objects.get(pk=ticket.pk).is_open
-        undo_decision(review, actor=actor)
-        assert rows_of(project) == before
+        comes_back(review, person(review), decision, **said)
 
 
 @pytest.mark.parametrize(
@@ -163,25 +146,14 @@ def test_an_earlier_ticket_is_open_again_when_the_end_that_resolved_it_goes() ->
     ],
 )
 def test_an_unsettled_pick_is_open_again(decision: str, said: dict[str, Any]) -> None:
-    review = unsettled_pick(make_project(), answers=(*OPEN_PICK, answer(7)))
-    actor = person(review)
-    claimed(review, actor)
-    before = rows_of(review.project)
-    decide(review, actor, decision, **said)
-    gone_on(review.run)
-    undo_decision(review, actor=actor)
-    assert rows_of(review.project) == before
+    review = unsettled_pick(given.project(), answers=(*OPEN_PICK, answer(7)))
+    comes_back(review, person(review), decision, **said)
 
 
 @pytest.mark.parametrize(("decision", "said"), [("approve", {}), ("overrule", {"verdict": "REJECT"})])
 def test_an_audit_is_undecided_again_and_its_run_is_as_it_ended(decision: str, said: dict[str, Any]) -> None:
     review = waiting(GOOD, audit_share=1.0)
-    actor = person(review)
-    claimed(review, actor)
-    before = rows_of(review.project)
-    decide(review, actor, decision, **said)
-    undo_decision(review, actor=actor)
-    assert rows_of(review.project) == before
+    comes_back(review, person(review), decision, moves=False, **said)
 
 
 @pytest.mark.parametrize("moves", [False, True])
@@ -220,9 +192,9 @@ SIX_STEPS = {
 
 
 def test_report_and_proposals_of_the_six_steps_go_and_come_again() -> None:
-    project = make_project(review_policy=SENT_BACK_WAITS)
+    project = given.project(review_policy=SENT_BACK_WAITS)
     task: dict[str, Any] = {"mode": "reflection_protocol", "agent": "porter", "limits": {"token_budget": 100_000}}
-    run = gone_on(scripted_run(SIX_STEPS, project=project, requirements=PAPERS, **task))
+    run = gone_on(given.scripted_run(SIX_STEPS, project=project, requirements=PAPERS, **task))
     review = Review.objects.get(run=run)
     actor = person(review)
     claimed(review, actor)
@@ -241,7 +213,7 @@ def test_report_and_proposals_of_the_six_steps_go_and_come_again() -> None:
 
 @pytest.mark.parametrize("source", ["", "imported by a person"], ids=["known by its source", "known by its words"])
 def test_an_entry_that_another_run_proposed_as_well_keeps_that_ones_evidence(source: str) -> None:
-    project = make_project(review_policy=SENT_BACK_WAITS)
+    project = given.project(review_policy=SENT_BACK_WAITS)
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     answers = SIX_STEPS | {"attempt-1/answer": "draft", "attempt-1/critique": critique(40, issues=[issue])}
     task: dict[str, Any] = {"mode": "reflection_protocol", "agent": "porter", "limits": {"token_budget": 100_000}}
@@ -252,7 +224,7 @@ def test_an_entry_that_another_run_proposed_as_well_keeps_that_ones_evidence(sou
             Entry.objects.filter(project_id=project.pk).delete()
         patterns = Entry.objects.filter(project_id=project.pk, kind="anti_pattern")
         patterns.update(source=source or F("source"))
-        run = gone_on(scripted_run(answers, project=project, **task))
+        run = gone_on(given.scripted_run(answers, project=project, **task))
         reviews.append(Review.objects.get(run=run))
         actor = person(reviews[-1])
         claimed(reviews[-1], actor)
@@ -297,10 +269,10 @@ def test_who_took_it_back_finds_what_was_decided_and_nobody_else_does() -> None:
 def test_only_who_decided_and_admins_take_it_back() -> None:
     review = waiting(BAD)
     actor, other, admin = person(review), person(review), person(review, Role.ADMIN)
-    stranger = Actor(user=make_member(make_project(), Role.ADMIN))
+    stranger = Actor(user=given.member(given.project(), Role.ADMIN))
     claimed(review, actor)
     decide(review, actor, "close")
-    key, _ = make_api_key(review.project)
+    key, _ = given.api_key(review.project)
     for one in (other, stranger, Actor(api_key=key)):
         with pytest.raises(NotYours):
             undo_decision(review, actor=one)
@@ -312,7 +284,7 @@ def test_only_who_decided_and_admins_take_it_back() -> None:
 
 def test_a_key_takes_back_what_it_decided_and_not_what_a_namesake_did() -> None:
     review = waiting(BAD)
-    (key, _), (namesake, _) = (make_api_key(review.project, name="bot") for _ in range(2))
+    (key, _), (namesake, _) = (given.api_key(review.project, name="bot") for _ in range(2))
     claimed(review, Actor(api_key=key))
     decide(review, Actor(api_key=key), "close")
     with pytest.raises(NotYours):
@@ -334,6 +306,7 @@ def test_what_is_not_decided_cannot_be_taken_back() -> None:
         undo_decision(review, actor=actor)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_who_take_it_back_at_once_one_does() -> None:
     review = waiting(BAD)
     actor, admin = person(review), person(review, Role.ADMIN)

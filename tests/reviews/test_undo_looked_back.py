@@ -16,14 +16,13 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models import Reflector
-from tests.factories import make_member
+from tests import given
 from tests.reviews.test_reviews import together
 from tests.reviews.undoing import check_events, claimed, decide, rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 from tests.sessions.looking_back import BOTH, forks_of, looked_back, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 ANSWERS = {
     "attempt-1/answer": "first",
@@ -36,10 +35,10 @@ ANSWERS = {
 
 def waiting(project: Project | None = None) -> tuple[Review, Actor]:
     """A review that a run waits for, which ends once it is approved; and somebody who holds it."""
-    run = scripted_run(ANSWERS, project=project or watched_project(), mode="actor_critic", agent="porter")
+    run = given.scripted_run(ANSWERS, project=project or watched_project(), mode="actor_critic", agent="porter")
     advance(run.pk)
     review = Review.objects.get(run=run)
-    actor = Actor(user=make_member(review.project, Role.REVIEWER))
+    actor = Actor(user=given.member(review.project, Role.REVIEWER))
     return claimed(review, actor), actor
 
 
@@ -137,6 +136,7 @@ def test_a_fork_that_is_not_cancelled_in_time_keeps_nothing(monkeypatch: pytest.
     assert not Event.objects.filter(type=EventType.REFLECTED).exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_undo_while_both_look_back_waits_for_neither_for_ever_and_leaves_nothing_of_them() -> None:
     for _ in range(3):
         review, actor = waiting()

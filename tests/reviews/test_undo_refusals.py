@@ -28,10 +28,10 @@ from reflection_app.runs.models import Run, Step
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.tools import add_builtin_tools
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer
 from tests.adapters.tools.making import http_tool
-from tests.factories import make_project
 from tests.loops.protocol.playing import PLAN
 from tests.loops.tool_playing import call_text
 from tests.repairs.test_tool_failures_run import FINE
@@ -45,13 +45,12 @@ from tests.reviews.test_undo_decision import (
     person,
     waiting,
 )
-from tests.reviews.undoing import claimed, decide, gone_on, rows_of
+from tests.reviews.undoing import claimed, comes_back, decide, gone_on, rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 __all__ = ["loopback"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PROTOCOL: dict[str, Any] = {
     "mode": "reflection_protocol",
     "agent": "porter",
@@ -71,7 +70,7 @@ def decided(review: Review, decision: str, **said: Any) -> tuple[Review, Actor]:
 
 def reflected() -> tuple[Review, Actor]:
     """A decision from which a report, an instruction and a second attempt followed."""
-    run = gone_on(scripted_run(SIX_STEPS, project=make_project(review_policy=SENT_BACK_WAITS), **PROTOCOL))
+    run = gone_on(given.scripted_run(SIX_STEPS, project=given.project(review_policy=SENT_BACK_WAITS), **PROTOCOL))
     return decided(Review.objects.get(run=run), "approve")
 
 
@@ -86,8 +85,8 @@ def refused(review: Review, actor: Actor, why: str) -> StillStands:
 
 def test_a_later_decision_stands_until_it_is_taken_back_itself() -> None:
     answers = {"attempt-1/critique": BAD, "attempt-2/answer": "second", "attempt-2/critique": BAD}
-    project = make_project(review_policy={"audit_share": 0})
-    run = gone_on(scripted_run({"attempt-1/answer": "first", **answers}, project=project))
+    project = given.project(review_policy={"audit_share": 0})
+    run = gone_on(given.scripted_run({"attempt-1/answer": "first", **answers}, project=project))
     first, actor = decided(Review.objects.get(run=run), "redo", instructions="Again.")
     second, other = decided(Review.objects.get(run=run, attempt__number=2), "close")
     refusal = refused(first, actor, f"{other.label} has decided about attempt 2 since; take that back first")
@@ -103,20 +102,14 @@ def test_a_later_decision_stands_until_it_is_taken_back_itself() -> None:
 
 
 def test_an_attempt_handed_in_since_and_none_before() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     answers = {"attempt-1/critique": UNSURE_REVISE, "attempt-2/critique": GOOD}
-    run = gone_on(scripted_run(answers, project=project, execution="external"))
+    run = gone_on(given.scripted_run(answers, project=project, execution="external"))
     hand_in_attempt(run, AttemptInput(content="first"), actor=Actor())
     gone_on(run)
     review = Review.objects.get(run=run)
     actor = person(review)
-    claimed(review, actor)
-    before = rows_of(project)
-    decide(review, actor, "approve")
-    assert gone_on(run).state == "waiting_agent"
-    undo_decision(review, actor=actor)
-    assert rows_of(project) == before
-
+    comes_back(review, actor, "approve")
     decide(review, actor, "approve")
     gone_on(run)
     hand_in_attempt(run, AttemptInput(content="second"), actor=Actor())
@@ -168,14 +161,14 @@ def test_an_instruction_that_was_decided_on(decision: InstructionDecision) -> No
 
 
 def test_an_entry_that_the_notebook_has_taken_up() -> None:
-    project = make_project(review_policy=SENT_BACK_WAITS)
+    project = given.project(review_policy=SENT_BACK_WAITS)
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     answers = SIX_STEPS | {"attempt-1/answer": "draft", "attempt-1/critique": critique(40, issues=[issue])}
     task = {name: value for name, value in PROTOCOL.items() if name != "requirements"}
     for _ in range(2):
         # The first run's was another class of error, and so another pattern by its words.
         Entry.objects.all().delete()
-        run = gone_on(scripted_run(answers, project=project, **task))
+        run = gone_on(given.scripted_run(answers, project=project, **task))
         review, actor = decided(Review.objects.get(run=run), "approve")
     Entry.objects.update(state="approved")
     refused(review, actor, "notebook has taken up the entry")
@@ -183,7 +176,7 @@ def test_an_entry_that_the_notebook_has_taken_up() -> None:
     # Known by its words alone, it was counted there as well.
     Entry.objects.filter(kind="lesson").delete()
     Entry.objects.update(state="proposed", source="imported by a person")
-    run = gone_on(scripted_run(answers, project=project, **task))
+    run = gone_on(given.scripted_run(answers, project=project, **task))
     review, actor = decided(Review.objects.get(run=run), "approve")
     assert Entry.objects.get(kind="anti_pattern").occurrences == 2
     Entry.objects.update(state="approved")
@@ -191,8 +184,8 @@ def test_an_entry_that_the_notebook_has_taken_up() -> None:
 
 
 def test_a_closed_ticket() -> None:
-    project = make_project(review_policy={"audit_share": 0})
-    run = gone_on(scripted_run({"attempt-1/critique": UNSURE_REVISE}, project=project, execution="external"))
+    project = given.project(review_policy={"audit_share": 0})
+    run = gone_on(given.scripted_run({"attempt-1/critique": UNSURE_REVISE}, project=project, execution="external"))
     hand_in_attempt(run, AttemptInput(content="first"), actor=Actor())
     gone_on(run)
     review, actor = decided(Review.objects.get(run=run), "approve")
@@ -217,29 +210,27 @@ def with_a_tool(tool: str, **arguments: str) -> dict[str, str]:
 
 @pytest.mark.usefixtures("loopback")
 def test_a_tool_of_the_outside_that_was_called() -> None:
-    project = make_project(review_policy=SENT_BACK_WAITS)
+    project = given.project(review_policy=SENT_BACK_WAITS)
     with RawServer(FINE) as server:
         http_tool(project, server.url)
-        run = gone_on(scripted_run(with_a_tool("lookup", city="Rome"), project=project, tools=["lookup"], **PROTOCOL))
+        run = gone_on(
+            given.scripted_run(with_a_tool("lookup", city="Rome"), project=project, tools=["lookup"], **PROTOCOL)
+        )
         review, actor = decided(Review.objects.get(run=run), "approve")
     assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
     refused(review, actor, "tool lookup was called since")
 
 
 def test_a_built_in_tool_is_none_of_the_outside() -> None:
-    project = make_project(review_policy=SENT_BACK_WAITS)
+    project = given.project(review_policy=SENT_BACK_WAITS)
     names = [tool.name for tool in add_builtin_tools(project, actor=Actor())]
     assert "python" in names
-    run = gone_on(scripted_run(with_a_tool("python", code="print(1)"), project=project, tools=["python"], **PROTOCOL))
-    review = Review.objects.get(run=run)
-    actor = person(review)
-    claimed(review, actor)
-    before = rows_of(project)
-    decide(review, actor, "approve")
-    gone_on(run)
+    run = gone_on(
+        given.scripted_run(with_a_tool("python", code="print(1)"), project=project, tools=["python"], **PROTOCOL)
+    )
+    review, actor = decided(Review.objects.get(run=run), "approve")
     assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
-    undo_decision(review, actor=actor)
-    assert rows_of(project) == before
+    assert undo_decision(review, actor=actor).state == "claimed"
 
 
 def test_what_was_decided_before_this_was_kept_stands() -> None:
@@ -255,12 +246,8 @@ def test_what_was_decided_before_this_was_kept_stands() -> None:
 def two_rejected() -> tuple[Review, Actor, Review]:
     """A review that was sent back, who did, and the review of the next attempt, which is open."""
     answers = {"attempt-1/answer": "a", "attempt-1/critique": BAD, "attempt-2/answer": "b", "attempt-2/critique": BAD}
-    run = gone_on(scripted_run(answers, project=make_project(review_policy={"audit_share": 0})))
-    first = Review.objects.get(run=run)
-    actor = person(first)
-    claimed(first, actor)
-    decide(first, actor, "redo", instructions="Again.")
-    gone_on(run)
+    run = gone_on(given.scripted_run(answers, project=given.project(review_policy={"audit_share": 0})))
+    first, actor = decided(Review.objects.get(run=run), "redo", instructions="Again.")
     return first, actor, Review.objects.get(run=run, attempt__number=2)
 
 

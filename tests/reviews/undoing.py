@@ -17,7 +17,7 @@ from reflection_app.repairs.models import (
     ToolFailure,
 )
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.advance import advance
@@ -77,6 +77,17 @@ def decide(review: Review, actor: Actor, decision: str, **said: Any) -> Review:
     held = Review.objects.get(pk=review.pk)
     told = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": decision, **said})
     return decide_review(held, told, actor=actor)
+
+
+def comes_back(review: Review, actor: Actor, decision: str, *, moves: bool = True, **said: Any) -> None:
+    """Decides, lets the run go on unless not `moves`, and takes it back: every row is as before."""
+    claimed(review, actor)
+    before = rows_of(review.project)
+    decide(review, actor, decision, **said)
+    if moves:
+        gone_on(review.run)
+    undo_decision(review, actor=actor)
+    assert rows_of(review.project) == before
 
 
 def gone_on(run: Run) -> Run:

@@ -12,7 +12,7 @@ from reflection_app.loops.verdicts import Outcome
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.tasks.models import Task
-from tests.factories import submit
+from tests import given
 
 AGENTS = ("porter", "writer", "")
 
@@ -54,7 +54,7 @@ def waiting_rows(project: Project, many: int, *, audits_every: int = 0) -> list[
 @transaction.atomic
 def _like(project: Project) -> Run:
     """A run that was really handed in, whose specification the others share; gone before any worker can see it."""
-    run = submit(project, mode="actor_critic")
+    run = given.submitted_run(project, mode="actor_critic")
     run.task.delete()
     return run
 

@@ -7,7 +7,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.reviews.models import Review
 from reflection_app.rubrics.changing import RubricInput, change_rubric
-from tests.web.stories import project_with, waiting_review
+from tests import given
 
 CRITERIA: list[dict[str, Any]] = [
     {"key": "correct", "name": "Correct", "help": "Nothing is wrong.", "weight": 3, "must_hold": True},
@@ -37,14 +37,14 @@ def rubric_project(name: str, *, first: str, **fields: Any) -> Project:
         "attempt-2/answer": "A second text.",
         "attempt-2/critique": rated_critique(),
     }
-    project = project_with(name, answers, **fields)
+    project = given.scripted_project(name, answers, **fields)
     change_rubric(project, RubricInput(criteria=CRITERIA), actor=Actor())
     return project
 
 
 def rated_review(name: str, *, confidence: float = 0.2, **ratings: Any) -> Review:
     """The review of a first attempt that an unsure critic rated."""
-    return waiting_review(rubric_project(name, first=rated_critique(confidence, **ratings)), mode="actor_critic")
+    return given.waiting_review(rubric_project(name, first=rated_critique(confidence, **ratings)), mode="actor_critic")
 
 
 def as_ratings(**ratings: Any) -> dict[str, dict[str, Any]]:

@@ -16,17 +16,16 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Verdict
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.factories import make_member, submit
+from tests import given, then, when
+from tests.api.caller import Answer, Caller
 from tests.reviews.panels import people, take_seat
 from tests.rubrics.rated import CRITERIA, as_ratings, rated_critique, rated_review, rubric_project
-from tests.web.stories import claimed_by, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def caller_for(review: Review) -> Caller:
-    return make_caller(scopes=[Scope.REVIEWS_WRITE, Scope.RUNS_READ], project=review.project)
+    return given.caller(scopes=[Scope.REVIEWS_WRITE, Scope.RUNS_READ], project=review.project)
 
 
 def decide(caller: Caller, review: Review, **said: Any) -> Answer:
@@ -38,10 +37,10 @@ def test_the_verdict_and_the_score_follow_from_a_persons_ratings() -> None:
     review = rated_review("rated-follow", correct=4)
     answer = decide(caller_for(review), review, ratings=as_ratings(correct=1, tone="fail"))
     assert answer.status == 200, answer.body
-    given = Verdict.objects.get(decided_by_reviews=review)
-    assert (given.verdict, given.score) == ("REJECT", 20)
-    assert [one.value for one in given.get_ratings()] == ["1", "fail", "yes"]
-    assert given.feedback["weaknesses"] == ["Correct (1)", "Tone (fail)"]
+    sent = Verdict.objects.get(decided_by_reviews=review)
+    assert (sent.verdict, sent.score) == ("REJECT", 20)
+    assert [one.value for one in sent.get_ratings()] == ["1", "fail", "yes"]
+    assert sent.feedback["weaknesses"] == ["Correct (1)", "Tone (fail)"]
     entry = AuditEntry.objects.get(action="review.decided")
     assert entry.after["ratings"][0]["value"] == "1"
 
@@ -52,10 +51,10 @@ def test_approving_agrees_with_the_ratings_as_well() -> None:
     token = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
     path = f"reviews/{review.pk}/decision"
     other = {"lease_token": token, "decision": "approve", "ratings": as_ratings(correct=3)}
-    assert fields(caller.post(path, other)) == ["ratings"]
+    assert then.named_fields(caller.post(path, other)) == ["ratings"]
     assert caller.post(path, {"lease_token": token, "decision": "approve"}).status == 200
-    given = Verdict.objects.get(decided_by_reviews=review)
-    assert given.get_ratings() == review.verdict.get_ratings()
+    sent = Verdict.objects.get(decided_by_reviews=review)
+    assert sent.get_ratings() == review.verdict.get_ratings()
 
 
 @pytest.mark.parametrize(
@@ -73,8 +72,10 @@ def test_approving_agrees_with_the_ratings_as_well() -> None:
 def test_what_does_not_fit_the_rubric_is_named_and_nothing_is_decided(said: dict[str, Any], named: list[str]) -> None:
     review = rated_review("rated-wrong")
     answer = decide(caller_for(review), review, **said)
-    assert_problem(answer, 400)
-    assert [name.split(".value")[0] for name in fields(answer)] == [name.split(".value")[0] for name in named]
+    then.refused(answer, 400)
+    assert [name.split(".value")[0] for name in then.named_fields(answer)] == [
+        name.split(".value")[0] for name in named
+    ]
     review.refresh_from_db()
     assert review.decision is None
 
@@ -83,8 +84,8 @@ def test_a_person_may_decide_against_the_rubric_with_a_reason() -> None:
     review = rated_review("rated-against")
     answer = decide(caller_for(review), review, ratings=as_ratings(), verdict="REVISE", reason="It names a customer.")
     assert answer.status == 200, answer.body
-    given = Verdict.objects.get(decided_by_reviews=review)
-    assert (given.verdict, given.score) == ("REVISE", 100)
+    sent = Verdict.objects.get(decided_by_reviews=review)
+    assert (sent.verdict, sent.score) == ("REVISE", 100)
 
 
 def test_a_run_keeps_the_rubric_that_it_began_with() -> None:
@@ -106,8 +107,8 @@ def test_the_next_attempt_is_made_from_a_persons_ratings() -> None:
 
 def test_an_undone_decision_begins_again_with_its_ratings(client: Client) -> None:
     review = rated_review("rated-undone")
-    logged_in(client, review.project)
-    held = claimed_by(client, review)
+    given.logged_in(client, review.project)
+    held = when.claims(client, review)
     address = reverse("decide_review", args=(review.project.slug, review.pk))
     typed = {
         "lease_token": str(held.lease_token),
@@ -128,8 +129,8 @@ def test_an_undone_decision_begins_again_with_its_ratings(client: Client) -> Non
 
 def test_the_form_begins_with_the_critics_ratings_and_keeps_what_was_typed(client: Client) -> None:
     review = rated_review("rated-form", correct=4)
-    logged_in(client, review.project)
-    held = claimed_by(client, review)
+    given.logged_in(client, review.project)
+    held = when.claims(client, review)
     page = " ".join(client.get(reverse("review", args=(review.project.slug, review.pk))).content.decode().split())
     assert 'name="rating.correct" value="4" data-worth="75.0" checked' in page
     assert "As the rubric says" in page
@@ -145,7 +146,7 @@ def test_the_form_begins_with_the_critics_ratings_and_keeps_what_was_typed(clien
 def test_blind_seats_come_to_the_ratings_in_the_middle() -> None:
     rules = [{"confidence_below": 0.6, "reviewers": 3}]
     project = rubric_project("rated-panel", first=rated_critique(0.2), review_policy={"audit_share": 0, "rules": rules})
-    run = submit(project, mode="actor_critic")
+    run = given.submitted_run(project, mode="actor_critic")
     advance(run.pk)
     panel = Panel.objects.get(run=run)
     for actor, points in zip(people(project, 3), (2, 2, 1), strict=True):
@@ -158,8 +159,8 @@ def test_blind_seats_come_to_the_ratings_in_the_middle() -> None:
             "reason": "See the sum.",
         }
         decide_review(held, DecisionInput.model_validate(said), actor=actor)
-    given = Verdict.objects.filter(attempt__run=run, referee=6).get()
-    assert [one.value for one in given.get_ratings()] == ["2", "pass", "yes"]
+    sent = Verdict.objects.filter(attempt__run=run, referee=6).get()
+    assert [one.value for one in sent.get_ratings()] == ["2", "pass", "yes"]
 
 
 def test_a_fork_keeps_the_ratings() -> None:
@@ -167,7 +168,7 @@ def test_a_fork_keeps_the_ratings() -> None:
     assert decide(caller_for(review), review, ratings=as_ratings(correct=2)).status == 200
     advance(review.run_id)
     review.run.refresh_from_db()
-    forked = fork_run(review.run, ForkInput(from_step=4), actor=Actor(user=make_member(review.project)))
+    forked = fork_run(review.run, ForkInput(from_step=4), actor=Actor(user=given.member(review.project)))
     copied = Verdict.objects.filter(attempt__run=forked).order_by("created_at")[0]
     assert copied.get_ratings() == review.verdict.get_ratings()
     assert forked.get_spec().rubric is not None

@@ -11,9 +11,8 @@ from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 TWICE = {
     "attempt-1/answer": "first",
@@ -27,9 +26,9 @@ TWICE = {
 
 def text_run(answers: dict[str, str] = TWICE, **submission: Any) -> Run:
     """A run as far as it goes by itself, without audits."""
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     submission.setdefault("mode", "actor_critic")
-    return advanced(scripted_run(answers, project=project, **submission))
+    return advanced(given.scripted_run(answers, project=project, **submission))
 
 
 def advanced(run: Run) -> Run:

@@ -9,7 +9,7 @@ from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Question
 from reflection_app.runs.performing import wait_for
-from tests.factories import submit
+from tests import given
 
 KNOWLEDGE = Asked(
     kind=QuestionKind.KNOWLEDGE,
@@ -26,7 +26,7 @@ PERMISSION = Asked(
 
 def waiting_question(project: Project, asked: Asked = KNOWLEDGE) -> Question:
     """An open question that a run of the project waits for."""
-    run = submit(project)
+    run = given.submitted_run(project)
     lease = claim(run.pk)
     assert lease is not None
     journal = Journal(lease)

@@ -6,14 +6,14 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, code_run, scripted_run
 
 pytestmark = pytest.mark.django_db
 
 
 def test_events_are_numbered_without_gaps_and_tell_the_story() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     advance(run.pk)
 
     events = list(Event.objects.filter(run=run).order_by("seq"))
@@ -30,7 +30,7 @@ def test_events_are_numbered_without_gaps_and_tell_the_story() -> None:
 
 
 def test_a_message_delivered_twice_does_nothing_the_second_time() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     advance(run.pk)
     before = Event.objects.filter(run=run).count()
 
@@ -39,7 +39,7 @@ def test_a_message_delivered_twice_does_nothing_the_second_time() -> None:
 
 
 def test_a_run_that_waits_for_a_reviewer_holds_no_lease() -> None:
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(10)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(10)})
     advance(run.pk)
 
     run.refresh_from_db()
@@ -51,7 +51,7 @@ def test_a_run_that_waits_for_a_reviewer_holds_no_lease() -> None:
 
 
 def test_a_script_that_runs_out_fails_the_run_and_keeps_what_there_was() -> None:
-    run = code_run({"attempt-1/answer": WRONG})
+    run = given.code_run({"attempt-1/answer": given.WRONG})
     advance(run.pk)
 
     run.refresh_from_db()
@@ -62,7 +62,7 @@ def test_a_script_that_runs_out_fails_the_run_and_keeps_what_there_was() -> None
 
 
 def test_a_journal_that_does_not_match_the_loop_fails_the_run_with_a_clear_message() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     Step.objects.create(
         run=run, seq=1, key="something/else", kind="generate", state="done", request={}, started_at=timezone.now()
     )
@@ -74,7 +74,7 @@ def test_a_journal_that_does_not_match_the_loop_fails_the_run_with_a_clear_messa
 
 
 def test_a_run_of_another_version_of_the_loops_fails_cleanly() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     Run.objects.filter(pk=run.pk).update(loop_version=0)
     advance(run.pk)
 
@@ -84,13 +84,13 @@ def test_a_run_of_another_version_of_the_loops_fails_cleanly() -> None:
 
 
 def test_text_that_the_database_cannot_keep_is_shown_as_replaced() -> None:
-    run = scripted_run({"attempt-1/answer": "a\x00b\ud800c", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "a\x00b\ud800c", "attempt-1/critique": critique(90, approved=True)})
     advance(run.pk)
 
     assert Attempt.objects.get(run=run).content == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
 
 
 def test_only_one_of_two_claims_gets_the_run() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     assert claim(run.pk) is not None
     assert claim(run.pk) is None

@@ -13,20 +13,19 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import AgentLease, Attempt, Run
-from tests.api.caller import Answer, Caller, assert_problem, make_caller
-from tests.factories import make_project
-from tests.runs.scripts import RIGHT, TESTS, WRONG, scripted_run
+from tests import given, then
+from tests.api.caller import Answer, Caller
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def agent(project: Project) -> Caller:
-    return make_caller(project, [Scope.TASKS_WRITE, Scope.RUNS_READ])
+    return given.caller(project, [Scope.TASKS_WRITE, Scope.RUNS_READ])
 
 
 def waiting(project: Project, **task: Any) -> Run:
-    run = scripted_run({}, project=project, execution="external", tests=TESTS, **task)
+    run = given.scripted_run({}, project=project, execution="external", tests=given.TESTS, **task)
     advance(run.pk)
     return run
 
@@ -72,8 +71,8 @@ def test_of_many_agents_at_once_each_gets_another_run(agent: Caller) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(8)))
-    given = [answer.body["run"]["id"] for answer in answers if answer.status == 200]
-    assert (sorted(given), len(answers) - len(given)) == (sorted(runs), 4)
+    sent = [answer.body["run"]["id"] for answer in answers if answer.status == 200]
+    assert (sorted(sent), len(answers) - len(sent)) == (sorted(runs), 4)
 
 
 def test_nobody_else_hands_in_what_an_agent_holds(agent: Caller) -> None:
@@ -81,12 +80,12 @@ def test_nobody_else_hands_in_what_an_agent_holds(agent: Caller) -> None:
     work = claim(agent, holder="first").body
     path = f"runs/{run.pk}/attempts"
     for token in (None, str(uuid4())):
-        refused = agent.post(path, {"content": WRONG, "attempt": 1} | ({"lease_token": token} if token else {}))
-        assert_problem(refused, 409)
+        refused = agent.post(path, {"content": given.WRONG, "attempt": 1} | ({"lease_token": token} if token else {}))
+        then.refused(refused, 409)
         assert refused.body["type"].endswith("held-by-another-agent")
         assert "first" in refused.body["detail"]
     assert not Attempt.objects.filter(run=run).exists()
-    taken = agent.post(path, {"content": WRONG, "attempt": 1, "lease_token": work["lease_token"]})
+    taken = agent.post(path, {"content": given.WRONG, "attempt": 1, "lease_token": work["lease_token"]})
     assert taken.status == 202
 
 
@@ -94,15 +93,15 @@ def test_the_hold_lasts_over_the_judging_and_the_same_agent_goes_on_with_the_tic
     run = waiting(agent.project)
     token = claim(agent, lease_s=60).body["lease_token"]
     path = f"runs/{run.pk}/attempts"
-    agent.post(path, {"content": WRONG, "lease_token": token})
+    agent.post(path, {"content": given.WRONG, "lease_token": token})
     assert claim(agent).status == 204, "what is judged waits for no agent"
     advance(run.pk)
     assert claim(agent).status == 204, "its second attempt is still the holder's"
-    assert agent.post(path, {"content": RIGHT, "lease_token": token}).status == 202
+    assert agent.post(path, {"content": given.RIGHT, "lease_token": token}).status == 202
     advance(run.pk)
     run.refresh_from_db()
     assert (run.outcome, run.attempts_made) == ("succeeded", 2)
-    assert_problem(agent.post(f"runs/{run.pk}/heartbeat", {"lease_token": token}), 409)
+    then.refused(agent.post(f"runs/{run.pk}/heartbeat", {"lease_token": token}), 409)
 
 
 def test_whoever_falls_silent_loses_the_run_to_the_next_who_asks(agent: Caller) -> None:
@@ -111,11 +110,14 @@ def test_whoever_falls_silent_loses_the_run_to_the_next_who_asks(agent: Caller) 
     run_out(run)
     work = claim(agent, holder="next")
     assert work.body["run"]["id"] == str(run.pk)
-    for path, body in (("attempts", {"content": WRONG, "lease_token": lost}), ("heartbeat", {"lease_token": lost})):
+    for path, body in (
+        ("attempts", {"content": given.WRONG, "lease_token": lost}),
+        ("heartbeat", {"lease_token": lost}),
+    ):
         refused = agent.post(f"runs/{run.pk}/{path}", body)
-        assert_problem(refused, 409)
+        then.refused(refused, 409)
         assert "next" in refused.body["detail"]
-    assert_problem(agent.post(f"runs/{run.pk}/release", {"lease_token": lost}), 409)
+    then.refused(agent.post(f"runs/{run.pk}/release", {"lease_token": lost}), 409)
     told = AuditEntry.objects.filter(action="run.claimed_by_agent").order_by("created_at").last()
     assert told is not None
     assert told.after["taken_over_from"].startswith("silent")
@@ -129,7 +131,7 @@ def test_a_hold_that_ran_out_and_that_nobody_took_over_is_renewed(agent: Caller)
     assert kept.status == 200
     assert AgentLease.objects.get(run=run).until > timezone.now()
     run_out(run)
-    assert agent.post(f"runs/{run.pk}/attempts", {"content": WRONG, "lease_token": token}).status == 202
+    assert agent.post(f"runs/{run.pk}/attempts", {"content": given.WRONG, "lease_token": token}).status == 202
     assert AgentLease.objects.get(run=run).until > timezone.now()
 
 
@@ -137,7 +139,7 @@ def test_what_is_given_back_is_given_to_the_next(agent: Caller) -> None:
     run = waiting(agent.project)
     token = claim(agent).body["lease_token"]
     assert agent.post(f"runs/{run.pk}/release", {"lease_token": token}).status == 204
-    assert_problem(agent.post(f"runs/{run.pk}/release", {"lease_token": token}), 409)
+    then.refused(agent.post(f"runs/{run.pk}/release", {"lease_token": token}), 409)
     assert claim(agent).body["lease_token"] != token
 
 
@@ -159,16 +161,16 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_held(agent: Caller) -> N
     waiting(agent.project)
     nonsense = ({"lease_s": 1}, {"lease_s": "NaN"}, {"agents": "coder"}, {"modes": ["none"]}, {"agent": "coder"})
     for data in nonsense:
-        assert_problem(claim(agent, **data), 400)
+        then.refused(claim(agent, **data), 400)
     assert not AgentLease.objects.exists()
 
 
 def test_another_project_gets_and_touches_nothing(agent: Caller) -> None:
     run = waiting(agent.project)
-    stranger = make_caller(make_project(), [Scope.ADMIN])
+    stranger = given.caller(given.project(), [Scope.ADMIN])
     assert claim(stranger).status == 204
     token = claim(agent).body["lease_token"]
     for path in ("heartbeat", "release"):
-        assert_problem(stranger.post(f"runs/{run.pk}/{path}", {"lease_token": token}), 404)
-    reader = make_caller(agent.project, [Scope.RUNS_READ])
-    assert_problem(claim(reader), 403)
+        then.refused(stranger.post(f"runs/{run.pk}/{path}", {"lease_token": token}), 404)
+    reader = given.caller(agent.project, [Scope.RUNS_READ])
+    then.refused(claim(reader), 403)

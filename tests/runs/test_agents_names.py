@@ -5,15 +5,14 @@ from unicodedata import normalize
 import pytest
 from django.test import Client
 
-from tests.api.caller import make_caller
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 NAME = "Café 가게"
 
 
 def test_work_of_an_agent_is_found_in_either_form(client: Client) -> None:
-    caller = make_caller()
+    caller = given.caller()
     agent, wanted = normalize("NFD", NAME), normalize("NFC", NAME)
     objective = {"objective": "Write a haiku.", "kind": "creative_writing"}
     assert caller.post("tasks", objective | {"agent": agent}).status == 201
@@ -23,6 +22,6 @@ def test_work_of_an_agent_is_found_in_either_form(client: Client) -> None:
     assert caller.post("transcripts", session).status == 201
     for path in ("tasks", "runs", "tool-failures", "transcripts"):
         assert len(caller.get(path, agent=wanted).body["results"]) == 1, path
-    logged_in(client, caller.project)
+    given.logged_in(client, caller.project)
     for page in ("runs", "tools/failures"):
         assert normalize("NFC", NAME) in client.get(f"/p/{caller.project.slug}/{page}/", {"agent": wanted}).text

@@ -12,7 +12,7 @@ from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.pace import PATIENCE_S
 from tests.runs.questions import PERMISSION, waiting_question
 
@@ -20,16 +20,16 @@ pytestmark = pytest.mark.django_db
 
 
 def test_an_answer_is_kept_and_the_run_is_queued_with_it() -> None:
-    question = waiting_question(make_project())
+    question = waiting_question(given.project())
     assert (question.run.state, question.run.waiting_for) == (RunState.WAITING_REVIEW, "knowledge")
-    person = make_member(question.project)
+    person = given.member(question.project)
     answer_question(question, AnswerInput(choice=Choice.ANSWER, text="4.2 %"), actor=Actor(user=person))
 
     run = Run.objects.get(pk=question.run_id)
     step = run.steps.get()
     assert (run.state, run.waiting_for, step.state) == (RunState.QUEUED, "", StepState.DONE)
-    given = PersonsAnswer.model_validate(step.result)
-    assert (given.choice, given.text, given.by) == (Choice.ANSWER, "4.2 %", person.username)
+    sent = PersonsAnswer.model_validate(step.result)
+    assert (sent.choice, sent.text, sent.by) == (Choice.ANSWER, "4.2 %", person.username)
     assert AuditEntry.objects.get(action="question.answered").after == {"choice": "answer", "text": "4.2 %"}
     told = list(Event.objects.filter(run=run).order_by("seq").values_list("type", flat=True))
     assert told[-2:] == [EventType.QUESTION_ANSWERED, EventType.RUN_RESUMED]
@@ -40,7 +40,7 @@ def test_an_answer_is_kept_and_the_run_is_queued_with_it() -> None:
     [({"choice": "answer", "text": "  \n"}, "text"), ({"choice": "give_up"}, "choice")],
 )
 def test_what_answers_nothing_is_refused_and_the_question_stays_open(told: dict[str, Any], field: str) -> None:
-    question = waiting_question(make_project())
+    question = waiting_question(given.project())
     with pytest.raises(InvalidInput) as refusal:
         answer_question(question, AnswerInput.model_validate(told), actor=Actor())
     assert [error["field"] for error in refusal.value.errors] == [field]
@@ -49,7 +49,7 @@ def test_what_answers_nothing_is_refused_and_the_question_stays_open(told: dict[
 
 @pytest.mark.django_db(transaction=True)
 def test_of_eight_people_at_once_one_is_heard() -> None:
-    question = waiting_question(make_project(), PERMISSION)
+    question = waiting_question(given.project(), PERMISSION)
     all_of_them, heard = threading.Barrier(8), []
 
     def answer(number: int) -> None:
@@ -76,7 +76,7 @@ def test_of_eight_people_at_once_one_is_heard() -> None:
 
 
 def test_a_run_that_ends_takes_its_question_back() -> None:
-    question = waiting_question(make_project())
+    question = waiting_question(given.project())
     cancel_run(question.run, actor=Actor())
     assert Question.objects.get().state == QuestionState.WITHDRAWN
     with pytest.raises(AlreadyAnswered, match="no longer asked"):

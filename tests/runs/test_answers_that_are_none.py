@@ -10,8 +10,8 @@ from pytest_django.fixtures import Settings
 from reflection_app.adapters.llm import warm_up
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
-from tests.api.caller import Answer, Caller, assert_problem, fields
-from tests.factories import make_member, submit
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
 from tests.runs.critiques import critique
 from tests.runs.test_attempts import asked, hand_in
@@ -36,7 +36,7 @@ def ran(caller: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
         task.setdefault("limits", {"time_budget_s": 600})
         with OpenAIServer(script) as server:
             monkeypatch.setenv("OPENAI_API_BASE", server.url)
-            row = submit(caller.project, **task)
+            row = given.submitted_run(caller.project, **task)
             advance(row.pk)
         assert (script.left, script.overrun) == (0, 0)
         return caller.get(f"runs/{row.pk}").body
@@ -50,7 +50,7 @@ def steps(caller: Caller, run: Any) -> list[Any]:
 
 def page(caller: Caller, run: Any, *, language: str = "en") -> str:
     client = Client(headers={"accept-language": language})
-    client.force_login(make_member(caller.project))
+    client.force_login(given.member(caller.project))
     return client.get(f"/p/{caller.project.slug}/runs/{run['id']}/").content.decode()
 
 
@@ -162,8 +162,8 @@ def test_a_fork_with_an_answer_written_in_place_of_a_refusal_goes_on(caller: Cal
 def test_an_agents_empty_attempt_is_refused_and_the_run_goes_on_waiting(caller: Caller, content: str) -> None:
     run = asked(caller)
     answer: Answer = hand_in(caller, run, content)
-    assert_problem(answer, 400)
-    assert fields(answer) == ["content"]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["content"]
     run.refresh_from_db()
     assert (run.state, run.attempts_made) == ("waiting_agent", 0)
     assert hand_in(caller, run, "def f(x): return x + 1").status == 202

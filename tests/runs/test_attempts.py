@@ -12,9 +12,9 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Run, RunState, Step
-from tests.api.caller import Answer, Caller, assert_problem, fields
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.pace import PATIENCE_S
-from tests.runs.scripts import RIGHT, TESTS, WRONG, scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -23,13 +23,13 @@ def asked(caller: Caller, answers: dict[str, str] | None = None, **task: Any) ->
     """An external run that waits for its first attempt."""
     caller.project.review_policy = {"audit_share": 0}
     caller.project.save(update_fields=["review_policy"])
-    task = {"tests": TESTS, **task} if answers is None else task
-    run = scripted_run(answers or {}, project=caller.project, execution="external", **task)
+    task = {"tests": given.TESTS, **task} if answers is None else task
+    run = given.scripted_run(answers or {}, project=caller.project, execution="external", **task)
     advance(run.pk)
     return run
 
 
-def hand_in(caller: Caller, run: Run, content: str = RIGHT, **more: Any) -> Answer:
+def hand_in(caller: Caller, run: Run, content: str = given.RIGHT, **more: Any) -> Answer:
     return caller.post(f"runs/{run.pk}/attempts", {"content": content, **more})
 
 
@@ -52,18 +52,18 @@ def test_a_run_that_waits_tells_what_to_attempt(caller: Caller) -> None:
 @pytest.mark.parametrize(
     "parts",
     [
-        [{"type": "text", "text": RIGHT}],
-        [{"type": "thinking", "thinking": "Hm.", "signature": "x"}, {"type": "text", "text": RIGHT}],
-        [{"type": "output_text", "text": RIGHT, "annotations": []}],
-        [{"text": RIGHT}],
-        [RIGHT],
+        [{"type": "text", "text": given.RIGHT}],
+        [{"type": "thinking", "thinking": "Hm.", "signature": "x"}, {"type": "text", "text": given.RIGHT}],
+        [{"type": "output_text", "text": given.RIGHT, "annotations": []}],
+        [{"text": given.RIGHT}],
+        [given.RIGHT],
     ],
 )
 def test_an_attempt_in_parts_is_its_texts(caller: Caller, parts: list[Any]) -> None:
     run = asked(caller)
     assert hand_in(caller, run, parts, attempt=1).status == 202  # type: ignore[arg-type]
     advance(run.pk)
-    assert Attempt.objects.get(run=run).content == RIGHT
+    assert Attempt.objects.get(run=run).content == given.RIGHT
     run.refresh_from_db()
     assert run.outcome == "succeeded"
     # The same as a text is the same attempt.
@@ -86,7 +86,7 @@ def test_parts_that_are_none_are_refused_and_the_run_goes_on_waiting(caller: Cal
     for content in contents:
         refused = hand_in(caller, run, content)
         assert refused.status == 400
-        assert {name.partition(".")[0] for name in fields(refused)} == {"content"}, content
+        assert {name.partition(".")[0] for name in then.named_fields(refused)} == {"content"}, content
     run.refresh_from_db()
     assert run.state == RunState.WAITING_AGENT
 
@@ -95,13 +95,13 @@ def test_parts_that_are_none_are_refused_and_the_run_goes_on_waiting(caller: Cal
 def test_a_failing_attempt_is_answered_with_the_prompt_to_continue_with(caller: Caller) -> None:
     run = asked(caller)
     path = f"runs/{run.pk}/attempts"
-    answer = caller.call("POST", path, data=json.dumps({"content": WRONG}), query={"wait": 10})
+    answer = caller.call("POST", path, data=json.dumps({"content": given.WRONG}), query={"wait": 10})
     assert (answer.status, answer.body["run"]["state"], answer.body["run"]["attempts"]) == (200, "waiting_agent", 1)
     told = answer.body["next"]
     assert (told["attempt"], told["verdict"]["verdict"], told["verdict"]["score"]) == (2, "REVISE", 50)
     assert "1 of 2 tests failed" in told["prompt"]
 
-    answer = caller.call("POST", path, data=json.dumps({"content": RIGHT}), query={"wait": 10})
+    answer = caller.call("POST", path, data=json.dumps({"content": given.RIGHT}), query={"wait": 10})
     assert (answer.status, answer.body["run"]["outcome"], answer.body["next"]) == (200, "succeeded", None)
     assert answer.body["run"]["best_attempt"]["number"] == 2
 
@@ -109,7 +109,7 @@ def test_a_failing_attempt_is_answered_with_the_prompt_to_continue_with(caller: 
 def test_what_the_agent_spent_counts(caller: Caller) -> None:
     run = asked(caller, limits={"token_budget": 300, "cost_budget_usd": "0.5"})
     usage = {"prompt_tokens": 250, "completion_tokens": 60, "cost_usd": "0.0123"}
-    hand_in(caller, run, WRONG, usage=usage)
+    hand_in(caller, run, given.WRONG, usage=usage)
     advance(run.pk)
     told = caller.get(f"runs/{run.pk}").body
     assert (told["outcome"], told["usage"]["prompt_tokens"], told["usage"]["completion_tokens"]) == (
@@ -123,8 +123,8 @@ def test_what_the_agent_spent_counts(caller: Caller) -> None:
 def test_a_budget_of_money_asks_what_the_attempt_cost(caller: Caller) -> None:
     run = asked(caller, limits={"cost_budget_usd": "0.5"})
     refused = hand_in(caller, run)
-    assert_problem(refused, 400)
-    assert fields(refused) == ["usage.cost_usd"]
+    then.refused(refused, 400)
+    assert then.named_fields(refused) == ["usage.cost_usd"]
     assert Attempt.objects.count() == 0
     assert hand_in(caller, run, usage={"cost_usd": 0}).status == 202
 
@@ -146,7 +146,7 @@ def test_an_attempt_out_of_turn_is_told_to_come_back(caller: Caller) -> None:
     run = asked(caller)
     hand_in(caller, run)
     refused = hand_in(caller, run, "another")
-    assert_problem(refused, 409)
+    then.refused(refused, 409)
     assert refused.headers["retry-after"] == "2"
     assert "look again" in refused.body["detail"]
     assert Attempt.objects.count() == 1
@@ -154,7 +154,7 @@ def test_an_attempt_out_of_turn_is_told_to_come_back(caller: Caller) -> None:
 
 def test_an_attempt_under_another_number_is_refused(caller: Caller) -> None:
     refused = hand_in(caller, asked(caller), attempt=2)
-    assert_problem(refused, 409)
+    then.refused(refused, 409)
     assert "waits for attempt 1" in refused.body["detail"]
 
 
@@ -166,14 +166,14 @@ def test_the_same_attempt_again_changes_nothing_and_another_one_is_refused(calle
     again = hand_in(caller, run, attempt=1)
     assert (again.status, again.body["run"]["outcome"]) == (200, "succeeded")
     refused = hand_in(caller, run, "other", attempt=1)
-    assert_problem(refused, 409)
+    then.refused(refused, 409)
     assert "with other content" in refused.body["detail"]
-    assert Attempt.objects.get().content == RIGHT
+    assert Attempt.objects.get().content == given.RIGHT
 
 
 def test_a_request_sent_again_under_its_key_tells_the_present_state(caller: Caller) -> None:
     run = asked(caller)
-    first, path = {"content": WRONG}, f"runs/{run.pk}/attempts"
+    first, path = {"content": given.WRONG}, f"runs/{run.pk}/attempts"
     assert caller.post(path, first, idempotency_key="one").status == 202
     advance(run.pk)
     again = caller.post(path, first, idempotency_key="one")
@@ -193,8 +193,8 @@ def test_what_cannot_be_used_is_named_and_nothing_is_kept(caller: Caller) -> Non
     ]
     for body, field in refusals:
         refused = caller.post(f"runs/{run.pk}/attempts", body)
-        assert_problem(refused, 400)
-        assert fields(refused) == [field]
+        then.refused(refused, 400)
+        assert then.named_fields(refused) == [field]
     run.refresh_from_db()
     assert run.state == RunState.WAITING_AGENT
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 from reflection_app.runs.batch import Batch, RowGone
 from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_project, submit
+from tests import given
 from tests.pace import within
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def statements_of(batch: Batch) -> list[str]:
 
 
 def test_rows_of_one_table_go_in_one_statement() -> None:
-    run, batch = submit(make_project()), Batch()
+    run, batch = given.submitted_run(given.project()), Batch()
     for seq in range(1, 4):
         batch.insert(step_of(run, seq))
         batch.insert(next_event(run, EventType.STEP_STARTED, step=seq))
@@ -39,7 +39,7 @@ def test_rows_of_one_table_go_in_one_statement() -> None:
 
 
 def test_no_row_is_written_before_what_was_added_before_it_and_could_meet_it() -> None:
-    run, batch = submit(make_project()), Batch()
+    run, batch = given.submitted_run(given.project()), Batch()
     first, again = step_of(run, 1), step_of(run, 1)
     batch.insert(first)
     first.seq, first.key = 2, "step-2"
@@ -58,7 +58,7 @@ def test_a_value_that_cannot_be_stored_is_a_fault_of_the_database_as_elsewhere()
 
 
 def test_signs_of_places_in_a_value_are_only_text() -> None:
-    run, batch = submit(make_project()), Batch()
+    run, batch = given.submitted_run(given.project()), Batch()
     step = step_of(run, 1)
     step.error = "100 %s of it; '%(name)s' %%"
     batch.insert(step)
@@ -69,7 +69,7 @@ def test_signs_of_places_in_a_value_are_only_text() -> None:
 
 
 def test_many_rows_take_as_long_as_there_are_many() -> None:
-    run, batch = submit(make_project()), Batch()
+    run, batch = given.submitted_run(given.project()), Batch()
     with within(paces=200):
         for seq in range(1, 2_001):
             step = step_of(run, seq)
@@ -80,7 +80,7 @@ def test_many_rows_take_as_long_as_there_are_many() -> None:
 
 
 def test_a_row_that_has_to_be_there_and_is_not_is_told() -> None:
-    run, batch = submit(make_project()), Batch()
+    run, batch = given.submitted_run(given.project()), Batch()
     here, gone = step_of(run, 1), step_of(run, 2)
     batch.insert(here)
     batch.update(here, fields=("kind",), must_be_there=True)

@@ -12,10 +12,8 @@ from reflection_app.loops.lessons import Lessons
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lesson_use import UseReason, uses_of
 from reflection_app.runs.models import Run, Step
-from tests.api.caller import make_caller
-from tests.factories import make_project, submit
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +38,7 @@ def entry(project: Project, name: str, kind: EntryKind = EntryKind.RULE, **more:
 
 
 def ran(project: Project, *, answers: dict[str, str] | None = None, **more: Any) -> Run:
-    run = scripted_run(answers or SENT_BACK, project=project, objective=TASK, mode="actor_critic", **more)
+    run = given.scripted_run(answers or SENT_BACK, project=project, objective=TASK, mode="actor_critic", **more)
     advance(run.pk)
     run.refresh_from_db()
     assert run.outcome == "succeeded", run.error
@@ -63,7 +61,7 @@ def reasons(project: Project, entry_id: UUID) -> list[UseReason]:
 
 
 def a_project(**lessons: Any) -> Project:
-    return make_project(
+    return given.project(
         notebook={"lessons": lessons or {"most": 5, "holdout_share": 0}}, review_policy={"audit_share": 0}
     )
 
@@ -84,7 +82,7 @@ def test_all_rules_and_preferences_are_in_every_prompt_of_the_agent_and_in_none_
 
 
 def test_rules_bind_where_lessons_are_off() -> None:
-    project = make_project(notebook={"lessons": None}, review_policy={"audit_share": 0})
+    project = given.project(notebook={"lessons": None}, review_policy={"audit_share": 0})
     rule, lesson = entry(project, RULES[0]), entry(project, TASK, EntryKind.LESSON)
     run = ran(project)
     assert RULES[0] in system_prompts(run, "actor")[0]
@@ -120,7 +118,7 @@ def test_a_rule_cannot_close_the_block_and_a_long_one_leaves_room_for_the_others
 
 
 def test_each_gate_says_why_an_entry_was_not_used() -> None:
-    project = make_project(notebook={"lessons": {"most": 1, "holdout_share": 0}}, review_policy={"audit_share": 0})
+    project = given.project(notebook={"lessons": {"most": 1, "holdout_share": 0}}, review_policy={"audit_share": 0})
     flagged = entry(project, "A flagged rule")
     Entry.objects.filter(pk=flagged.pk).update(flags=[{"rule": "classifier", "quote": "x"}], is_cleared=False)
     first = entry(project, "Removing temporary files 1", EntryKind.LESSON, content=TASK)
@@ -143,14 +141,14 @@ def test_each_gate_says_why_an_entry_was_not_used() -> None:
 def test_an_external_run_retrieves_lessons_itself_and_a_waiting_run_has_not_yet() -> None:
     project = a_project()
     rule = entry(project, RULES[0])
-    submit(project, objective=TASK, mode="actor_critic", execution="external")
-    submit(project, objective=TASK, mode="actor_critic")
+    given.submitted_run(project, objective=TASK, mode="actor_critic", execution="external")
+    given.submitted_run(project, objective=TASK, mode="actor_critic")
     assert reasons(project, rule.pk) == [UseReason.PENDING, UseReason.EXTERNAL]
 
 
 def test_rest_answers_why_for_the_run_and_for_one_entry() -> None:
     project = a_project()
-    caller = make_caller(project)
+    caller = given.caller(project)
     rule = entry(project, RULES[0])
     other = entry(project, "Other rule.", agent="writer")
     run = ran(project)

@@ -11,10 +11,9 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
-from tests.factories import make_project, make_user
+from tests import given, when
 from tests.reviews.picks import move_on
 from tests.runs.broken_tests import RIGHT, WRONG, run_with_script
-from tests.web.stories import claimed_by
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +27,7 @@ BROKEN = {
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("broken", review_policy={"audit_share": 0})
+    return given.project("broken", review_policy={"audit_share": 0})
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -53,7 +52,7 @@ def test_a_wrong_answer_is_sent_back_by_the_tests_that_count_and_a_right_one_is_
 def test_the_person_who_finds_it_right_ends_the_run_and_its_error_goes(project: Project) -> None:
     run = run_with_script(project, "assert 1 == 2")
     review = Review.objects.get(run=run)
-    person = Actor(user=make_user("ann"))
+    person = Actor(user=given.user("ann"))
     held = claim_review(review, actor=person)
     approval = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve"})
     decide_review(held, approval, actor=person)
@@ -71,7 +70,7 @@ def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, pro
     assert "none is made and paid for" in page
     assert "2 of 2 tests are broken" in page
     assert "written by a model" not in page
-    held = claimed_by(reviewer, review)
+    held = when.claims(reviewer, review)
     pressed = {"lease_token": str(held.lease_token), "pressed": "", "pick": "1", "reason": ""}
     assert reviewer.post(f"/p/broken/reviews/{review.pk}/decision/", pressed).status_code == 302
     move_on(held)

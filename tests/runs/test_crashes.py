@@ -18,8 +18,8 @@ from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import LeaseLost, claim, keeper
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import cancel_run
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, code_run, scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,7 +85,7 @@ def check_it_ended_right_after(run: Run) -> None:
 def test_a_run_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
     commits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT})
     calls = counted_calls(monkeypatch)
     with monkeypatch.context() as patched:
         killing_after(commits, patched, journal_writes, "_commit_once")
@@ -100,7 +100,7 @@ def test_a_run_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
 def test_a_run_killed_before_a_result_is_kept_repeats_that_effect_alone(
     effects: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT})
     calls = counted_calls(monkeypatch)
     with monkeypatch.context() as patched:
         killing_after(effects, patched, advancing, "perform")
@@ -115,7 +115,7 @@ def test_a_run_killed_before_a_result_is_kept_repeats_that_effect_alone(
 
 
 def test_a_worker_that_lost_its_lease_is_refused_and_the_other_ends_the_run() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     slow = claim(run.pk)
     assert slow is not None
     let_lease_run_out(run)
@@ -130,7 +130,7 @@ def test_a_worker_that_lost_its_lease_is_refused_and_the_other_ends_the_run() ->
 
 
 def test_progress_forgives_earlier_failures() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     for _ in range(2):
         claim(run.pk)
         let_lease_run_out(run)
@@ -144,7 +144,7 @@ def test_progress_forgives_earlier_failures() -> None:
 def test_a_sandbox_that_breaks_is_tried_again_and_never_blamed_on_the_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
 
     def broken(*args: object, **kwargs: object) -> None:
         raise OSError("no space left on device")
@@ -164,13 +164,13 @@ def test_a_sandbox_that_breaks_is_tried_again_and_never_blamed_on_the_code(
 
 
 def test_a_run_put_off_is_not_claimed_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     Run.objects.filter(pk=run.pk).update(not_before=timezone.now() + timedelta(minutes=1))
     assert claim(run.pk) is None
 
 
 def test_a_run_whose_message_was_lost_is_found_and_only_once() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     assert find_unclaimed() == []
     Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(minutes=5))
     assert find_unclaimed() == [run.pk]
@@ -180,7 +180,7 @@ def test_a_run_whose_message_was_lost_is_found_and_only_once() -> None:
 def test_a_run_cancelled_under_a_workers_hands_stays_cancelled_and_what_was_paid_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
     perform = performing.perform
 
     def cancelled_meanwhile(*args: object, **kwargs: object) -> object:
@@ -199,7 +199,7 @@ def test_a_run_cancelled_under_a_workers_hands_stays_cancelled_and_what_was_paid
 
 
 def test_a_worker_that_stops_gives_its_runs_back_to_be_found_at_once() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     lease = claim(run.pk)
     assert lease is not None
     with keeper.keep(lease):

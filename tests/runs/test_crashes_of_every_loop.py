@@ -15,11 +15,10 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from reflection_app.teams.tools import ToolInput, create_tool
-from tests.factories import make_project
+from tests import given
 from tests.loops.completeness.scenes import checked, wanted
 from tests.loops.tool_playing import call_text, plan_text
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, WRONG, scripted_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,8 +73,8 @@ STORIES = {
         {
             "classify": '{"task_kind": "code_generation"}',
             "tests/write": ASSERTS,
-            "attempt-1/answer": WRONG,
-            "attempt-2/answer": RIGHT,
+            "attempt-1/answer": given.WRONG,
+            "attempt-2/answer": given.RIGHT,
         },
         "unverified",
     ),
@@ -130,7 +129,7 @@ STORIES = {
 def a_project() -> Project:
     """One without a past: what a run remembers changes the next one."""
     policy = {"audit_share": 0, "unsettled_waits": False}
-    project = make_project(f"crashing-{next(_numbers)}", review_policy=policy)
+    project = given.project(f"crashing-{next(_numbers)}", review_policy=policy)
     create_tool(project, ToolInput(name="read_file", kind="builtin", config={"name": "read_file"}), actor=Actor())
     return project
 
@@ -165,7 +164,7 @@ def test_any_loop_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
 
     def begun() -> Run:
         calls.clear()
-        return scripted_run(story.answers, project=a_project(), **story.task)
+        return given.scripted_run(story.answers, project=a_project(), **story.task)
 
     undisturbed = begun()
     advance(undisturbed.pk)

@@ -28,15 +28,14 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.runs.resuming import AnswerInput, answer_question
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply
 from tests.adapters.tools.making import http_tool
-from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted
 from tests.loops.tool_playing import call_text, plan_text
 from tests.repairs.test_tool_failures_run import BUSY, FINE, FORBIDDEN, ODD, in_turn, time_passes
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.runs.test_crashes_of_every_loop import check_its_events_are_whole, what_is_left
 
@@ -151,7 +150,7 @@ STORIES = {
 
 
 def a_project(story: Story, url: str) -> Project:
-    project = make_project(f"rows-{next(_numbers)}", review_policy={"audit_share": 0, "unsettled_waits": False})
+    project = given.project(f"rows-{next(_numbers)}", review_policy={"audit_share": 0, "unsettled_waits": False})
     http_tool(project, url)
     if story.has_knowledge:
         project.knowledge_tool = "lookup"
@@ -216,7 +215,7 @@ def driven(run: Run) -> Run:
 def begun(story: Story) -> Iterator[tuple[Run, Callable[[], int]]]:
     with RawServer(in_turn(*story.replies)) as server:
         project = a_project(story, f"{server.url}/weather")
-        yield scripted_run(story.answers, project=project, **story.task), lambda: len(server.heard)
+        yield given.scripted_run(story.answers, project=project, **story.task), lambda: len(server.heard)
 
 
 @pytest.mark.exhaustive("kills after every commit")

@@ -12,9 +12,8 @@ import pytest
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run, RunState
 from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, assert_problem, make_caller
-from tests.api.stories import finished_run
-from tests.factories import make_project, submit
+from tests import given, then
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -22,7 +21,7 @@ DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 def made(project: Project, number: int, *, cost: str = "0", **submission: Any) -> Run:
     """A run, and its task, of the `number`-th of March."""
-    run = submit(project, **submission)
+    run = given.submitted_run(project, **submission)
     at = DAY + timedelta(days=number - 1)
     Run.objects.filter(pk=run.pk).update(created_at=at, cost_usd=Decimal(cost))
     Task.objects.filter(pk=run.task_id).update(created_at=at)
@@ -61,11 +60,11 @@ def test_of_three_the_one_that_fits_is_found(caller: Caller, query: dict[str, st
     Run.objects.filter(pk=wanted.pk).update(state=RunState.WAITING_AGENT)
     assert runs_found(caller, **query) == [str(wanted.pk)]
     assert tasks_found(caller, **query) == [str(wanted.task_id)]
-    assert runs_found(make_caller(make_project()), **query) == []
+    assert runs_found(given.caller(given.project()), **query) == []
 
 
 def test_by_how_it_ended_and_how_well(caller: Caller) -> None:
-    ended, waits = finished_run(caller.project), submit(caller.project)
+    ended, waits = given.finished_run(caller.project), given.submitted_run(caller.project)
     for query in ({"outcome": "succeeded"}, {"score_from": 90}, {"score_from": 80, "score_below": 90.5}):
         assert runs_found(caller, **query) == [str(ended.pk)]
         assert tasks_found(caller, **query) == [str(ended.task_id)]
@@ -77,7 +76,7 @@ def test_by_how_it_ended_and_how_well(caller: Caller) -> None:
 
 
 def test_a_task_is_found_by_its_newest_run_alone(caller: Caller) -> None:
-    ended = finished_run(caller.project)
+    ended = given.finished_run(caller.project)
     assert tasks_found(caller, state="finished") == [str(ended.task_id)]
     forked = caller.post(f"runs/{ended.pk}/fork", {"from_step": 1})
     assert forked.status == 201
@@ -102,8 +101,8 @@ def test_a_sorted_list_goes_on_page_by_page(caller: Caller, sort: str, order: li
 
 
 def test_sorted_by_their_end_only_those_that_ended_are_listed(caller: Caller) -> None:
-    ended = [finished_run(caller.project) for _ in range(2)]
-    submit(caller.project)
+    ended = [given.finished_run(caller.project) for _ in range(2)]
+    given.submitted_run(caller.project)
     assert runs_found(caller, sort="finished_at") == [str(run.pk) for run in ended]
     assert runs_found(caller, sort="-finished_at") == [str(run.pk) for run in reversed(ended)]
 
@@ -124,11 +123,11 @@ def test_sorted_by_their_end_only_those_that_ended_are_listed(caller: Caller) ->
 )
 def test_what_is_no_filter_is_refused(caller: Caller, query: dict[str, str]) -> None:
     for path in ("runs", "tasks"):
-        assert_problem(caller.get(path, **query), 400)
+        then.refused(caller.get(path, **query), 400)
 
 
 @pytest.mark.parametrize("cost", ["1e999999", "1e-999999", "1e20000"])
 def test_a_cursor_at_a_cost_that_no_run_can_have_is_refused(caller: Caller, cost: str) -> None:
     position = json.dumps([cost, str(uuid4())])
     cursor = urlsafe_b64encode(f">{position}".encode()).decode().rstrip("=")
-    assert_problem(caller.get("runs", sort="cost_usd", cursor=cursor), 400)
+    then.refused(caller.get("runs", sort="cost_usd", cursor=cursor), 400)

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from notebook_app.models import Exposure
-from notebook_app.public import KeptEntry
+from notebook_app.public import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.attempts import first_attempt_succeeded
@@ -17,11 +17,10 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.lessons import can_still_count
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.notebook.exposed import approved_lesson, draw
 from tests.reviews.undoing import claimed, decide, gone_on, rows_of
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 BAD, GOOD = critique(40), critique(90, approved=True)
 UNSURE_PASS = critique(80, approved=True, confidence=0.2)
@@ -80,13 +79,13 @@ def test_the_strongest_word_on_the_first_attempt_holds(
 
 def exposed_run(
     *critiques: str, project: Project | None = None, audit_share: float = 0.0, **task: Any
-) -> tuple[Run, KeptEntry]:
+) -> tuple[Run, Entry]:
     """A queued run that was given a lesson, with what its critic will say of each attempt."""
     answers: dict[str, str] = {}
     for number, one in enumerate(critiques, start=1):
         answers |= {f"attempt-{number}/answer": f"text {number}", f"attempt-{number}/critique": one}
-    project = project or make_project()
-    run = scripted_run(answers, project=project, **task)
+    project = project or given.project()
+    run = given.scripted_run(answers, project=project, **task)
     run.spec["review_policy"]["audit_share"] = audit_share
     run.save(update_fields=["spec"])
     lesson = approved_lesson(project.pk)
@@ -101,7 +100,7 @@ def succeeded(run: Run) -> bool | None:
 
 
 def person(review: Review) -> Actor:
-    return Actor(user=make_member(review.project, Role.REVIEWER))
+    return Actor(user=given.member(review.project, Role.REVIEWER))
 
 
 @pytest.mark.django_db
@@ -117,7 +116,7 @@ class TestRuns:
 
     def test_a_run_of_another_project_with_lessons_of_its_own_is_left_alone(self) -> None:
         run, lesson = exposed_run(GOOD)
-        draw(make_project().pk, str(run.pk), [lesson], draws=[0.5])
+        draw(given.project().pk, str(run.pk), [lesson], draws=[0.5])
         other = approved_lesson(uuid4())
         draw(other.project_id, str(run.pk), [other], draws=[0.5])
         advance(run.pk)

@@ -8,9 +8,8 @@ from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.loops.task_spec import Mode
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Step
-from tests.factories import make_project
+from tests import given
 from tests.runs.forking import TWICE, advanced, forked, kept, step_of, text_run
-from tests.runs.scripts import RIGHT, WRONG, scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +38,7 @@ def test_what_makes_no_sense_is_refused_and_named() -> None:
 
 
 def test_a_random_draw_cannot_be_edited() -> None:
-    run = scripted_run(TWICE, mode="actor_critic")
+    run = given.scripted_run(TWICE, mode="actor_critic")
     # Scripted runs draw none by themselves.
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
@@ -78,16 +77,16 @@ def test_a_route_can_be_edited() -> None:
 
 CHECKED = {
     "tests/write": "```python\n" + "\n".join(f"assert f({n}) == {n + 1}" for n in (1, 5, 6, 7, 8)) + "\n```",
-    "attempt-1/answer": WRONG,
-    "attempt-2/answer": RIGHT,
+    "attempt-1/answer": given.WRONG,
+    "attempt-2/answer": given.RIGHT,
 }
 
 
 def picked_run() -> Run:
     """A finished run whose rewrite passes the tests of a model and is not kept for that, with nobody asked."""
-    project = make_project(review_policy={"audit_share": 0, "unsettled_waits": False})
+    project = given.project(review_policy={"audit_share": 0, "unsettled_waits": False})
     objective = "def f(x: int) -> int: the next number"
-    return advanced(scripted_run(CHECKED, project=project, objective=objective, kind="code_generation"))
+    return advanced(given.scripted_run(CHECKED, project=project, objective=objective, kind="code_generation"))
 
 
 def test_an_edited_pick_decides_how_the_fork_ends() -> None:

@@ -17,10 +17,9 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
-from tests.factories import make_member, make_project
+from tests import given
 from tests.runs.critiques import critique
 from tests.runs.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
-from tests.runs.scripts import RIGHT, WRONG, code_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +61,7 @@ def test_a_fork_without_edits_ends_like_its_parent_and_pays_only_for_its_own_ste
 
 
 def test_a_verdict_edited_from_revise_to_pass_ends_the_fork_at_once(parent: Run) -> None:
-    person = make_member(make_project())
+    person = given.member(given.project())
     child = advanced(forked(parent, 3, result={"verdict": "PASS"}, note="It was fine.", actor=Actor(user=person)))
 
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 1, 0)
@@ -86,11 +85,11 @@ def test_an_edited_verdict_is_anothers_only_where_the_editor_says_so(parent: Run
 
 def test_an_edited_answer_of_the_model_is_judged_as_if_it_had_said_so() -> None:
     parent = code = advanced(
-        code_run(mode="external_loop", answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+        given.code_run(mode="external_loop", answers={"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT})
     )
-    child = advanced(forked(code, 1, result={"text": RIGHT}))
+    child = advanced(forked(code, 1, result={"text": given.RIGHT}))
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 1, 0)
-    assert Attempt.objects.get(run=child).content == RIGHT
+    assert Attempt.objects.get(run=child).content == given.RIGHT
     assert step_of(child, "attempt-1/answer").model == step_of(parent, "attempt-1/answer").model
 
 
@@ -117,7 +116,7 @@ def test_an_edited_prompt_is_what_the_model_is_asked(parent: Run, monkeypatch: p
 
 
 def test_a_fork_can_be_forked(parent: Run) -> None:
-    person = make_member(make_project())
+    person = given.member(given.project())
     child = advanced(
         forked(parent, 7, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, actor=Actor(user=person))
     )
@@ -146,7 +145,7 @@ def test_what_a_person_decided_is_inherited_without_the_review() -> None:
 
 
 def decide(run: Run, verdict: VerdictName, *, reason: str) -> Review:
-    actor = Actor(user=make_member(run.project))
+    actor = Actor(user=given.member(run.project))
     review = claim_review(Review.objects.get(run=run), actor=actor)
     assert review.lease_token is not None
     decided = DecisionInput(
@@ -171,9 +170,9 @@ def test_a_review_that_waits_is_asked_anew_in_a_fork_from_an_earlier_step() -> N
 
 def test_a_run_whose_attempts_were_used_up_goes_on_with_more() -> None:
     parent = advanced(
-        code_run(
+        given.code_run(
             mode="external_loop",
-            answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT},
+            answers={"attempt-1/answer": given.WRONG, "attempt-2/answer": given.RIGHT},
             limits={"max_iterations": 1},
         )
     )
@@ -236,7 +235,7 @@ def test_a_fork_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
 
 
 def test_the_trail_says_who_forked_what(parent: Run) -> None:
-    person = make_member(parent.project)
+    person = given.member(parent.project)
     child = forked(parent, 3, result={"verdict": "PASS"}, actor=Actor(user=person))
     entry = AuditEntry.objects.get(action="run.forked")
     assert (entry.target_id, entry.user) == (child.pk, person)

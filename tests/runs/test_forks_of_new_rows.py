@@ -15,11 +15,11 @@ from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply
 from tests.pace import PATIENCE_S
 from tests.runs.forking import advanced, forked, kept, text_run
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes_of_new_rows import STORIES, Story, a_project, driven
 
 __all__ = ["loopback"]
@@ -63,7 +63,7 @@ def test_forked_at_any_step_it_ends_like_its_parent_and_no_row_of_the_parent_cha
     replies = Replies(story)
     with RawServer(replies) as server:
         project = a_project(story, f"{server.url}/weather")
-        parent = driven(scripted_run(story.answers, project=project, **story.task))
+        parent = driven(given.scripted_run(story.answers, project=project, **story.task))
         expected, rows = ending_of(parent), rows_of(parent)
         steps = list(Step.objects.filter(run=parent).order_by("seq"))
         for seq in range(1, len(steps) + 2):

@@ -13,10 +13,10 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.forks import prefilled
 from reflection_app.web.rendering import marked
+from tests import given
 from tests.pace import within
 from tests.runs.critiques import critique
 from tests.runs.test_run_pages import ACTIVE
-from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +32,7 @@ TWICE = {
 
 def told_run(name: str, answers: dict[str, str] = TWICE, **submission: Any) -> Run:
     submission.setdefault("mode", "external_loop" if "tests" in submission else "actor_critic")
-    return finished(project_with(name, answers), **submission)
+    return given.advanced_run(given.scripted_project(name, answers), **submission)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def fork_of(run: Run) -> Run:
 
 
 def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Client, run: Run) -> None:
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     form = client.get(f"/p/twice/runs/{run.pk}/fork/?step=3").text
     assert 'value="No title"' in form
     response = posted(client, run, 3, change="result", verdict="PASS", score="40", note="Good enough")
@@ -78,7 +78,7 @@ def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Cli
 
 
 def test_a_prompt_is_edited_message_by_message(client: Client, run: Run) -> None:
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     assert "message_content" in client.get(f"/p/twice/runs/{run.pk}/fork/?step=5").text
     posted(
         client, run, 5, change="messages", message_role=["system", "user"], message_content=["", "Write\r\nanother."]
@@ -106,7 +106,7 @@ NONSENSE: list[tuple[int, dict[str, str], str]] = [
 
 
 def test_what_makes_no_sense_comes_back_with_all_that_was_typed(client: Client, run: Run) -> None:
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     for step, typed, said in NONSENSE:
         response = posted(client, run, step, **{"note": "my note"} | typed)
         assert response.status_code == 400
@@ -118,7 +118,7 @@ def test_what_makes_no_sense_comes_back_with_all_that_was_typed(client: Client, 
 def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
     tests = {"entry_point": "f", "cases": [{"args": [1], "expected": 2}]}
     run = told_run("nojson", {"attempt-1/answer": "def f(x): return 2"}, tests=tests)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     for data, said in (
         ('{"results": [', "Not JSON"),
         ('{"results": []}', "results: "),
@@ -131,7 +131,7 @@ def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
 
 
 def test_a_step_that_is_not_there_is_not_found(client: Client, run: Run) -> None:
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     for step in ("0", "9", "-1", "x", "", "1" * 9, "²"):
         assert client.get(f"/p/twice/runs/{run.pk}/fork/?step={step}").status_code == 404, step
 
@@ -143,7 +143,7 @@ def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client,
         actor=Actor(),
     )
     advance(fork.pk)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     page = client.get(f"/p/twice/runs/{fork.pk}/compare/").text
     assert "The first 4 steps are the same." in page
     assert "Why not" in page
@@ -154,12 +154,20 @@ def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client,
 
 
 def test_hostile_text_is_inert_in_forms_and_comparisons(client: Client) -> None:
-    said = critique(40, issues=[{"description": HOSTILE, "suggested_fix": HOSTILE}], feedback={"weaknesses": [HOSTILE]})
-    run = told_run("hostile-fork", TWICE | {"attempt-1/answer": HOSTILE, "attempt-1/critique": said}, objective=HOSTILE)
-    wanted = ForkInput(from_step=3, result={"verdict": "PASS", "issues": [{"description": HOSTILE}]}, note=HOSTILE)
+    said = critique(
+        40,
+        issues=[{"description": given.HOSTILE, "suggested_fix": given.HOSTILE}],
+        feedback={"weaknesses": [given.HOSTILE]},
+    )
+    run = told_run(
+        "hostile-fork", TWICE | {"attempt-1/answer": given.HOSTILE, "attempt-1/critique": said}, objective=given.HOSTILE
+    )
+    wanted = ForkInput(
+        from_step=3, result={"verdict": "PASS", "issues": [{"description": given.HOSTILE}]}, note=given.HOSTILE
+    )
     fork = fork_run(run, wanted, actor=Actor())
     advance(fork.pk)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     pages = [f"{run.pk}/fork/?step={step}" for step in range(1, 9)]
     for path in (*pages, f"{run.pk}/", f"{fork.pk}/", f"{fork.pk}/compare/", f"{fork.pk}/fork/?step=3"):
         page = client.get(f"/p/hostile-fork/runs/{path}").text

@@ -11,7 +11,7 @@ from reflection_app.core.models import IdempotentAnswer
 from reflection_app.runs.jobs import MOST_BESIDE_A_QUEUE, find_unclaimed, queue_length, sweep, tidy
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import Outage, enqueue
-from tests.factories import make_api_key, make_project, submit
+from tests import given
 
 
 @pytest.mark.django_db
@@ -36,7 +36,7 @@ def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: 
 
 @pytest.mark.django_db
 def test_only_old_idempotent_answers_are_forgotten() -> None:
-    key, _ = make_api_key(make_project())
+    key, _ = given.api_key(given.project())
     for name in ("old", "new"):
         IdempotentAnswer.objects.create(api_key=key, key=name, fingerprint="")
     IdempotentAnswer.objects.filter(key="old").update(created_at=timezone.now() - timedelta(days=3))
@@ -47,9 +47,9 @@ def test_only_old_idempotent_answers_are_forgotten() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_sweep_asks_again_for_lost_runs_and_for_a_few_while_messages_wait_in_the_queue(settings: Settings) -> None:
-    project, left = make_project(), 3
+    project, left = given.project(), 3
     for _ in range(MOST_BESIDE_A_QUEUE + left):
-        submit(project)
+        given.submitted_run(project)
     Run.objects.update(enqueued_at=timezone.now() - timedelta(minutes=5))
     settings.WORKER_CONCURRENCY = before = queue_length("desk")
     sweep()
@@ -68,6 +68,6 @@ def test_what_the_broker_was_not_told_of_is_found_by_the_next_sweep(monkeypatch:
     with monkeypatch.context() as patched:
         patched.setattr(Outage, "until", 0.0)
         patched.setattr(current_app, "send_task", away)
-        run = submit(make_project())
+        run = given.submitted_run(given.project())
     assert Run.objects.get(pk=run.pk).enqueued_at is None
     assert find_unclaimed() == [run.pk]

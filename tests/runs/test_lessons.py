@@ -21,9 +21,8 @@ from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
 pytestmark = pytest.mark.django_db
@@ -39,13 +38,13 @@ def lesson(project: Project, name: str, content: str = "", *, approved: bool = T
 
 
 def project_telling(share: float = 0.0, **more: Any) -> Project:
-    return make_project(
+    return given.project(
         notebook={"lessons": {"most": 5, "holdout_share": share}}, review_policy={"audit_share": 0}, **more
     )
 
 
 def haiku_run(project: Project) -> Run:
-    return scripted_run(ANSWERS, project=project, objective=TASK, mode="actor_critic")
+    return given.scripted_run(ANSWERS, project=project, objective=TASK, mode="actor_critic")
 
 
 def told_by(run: Run) -> Lessons:
@@ -151,10 +150,10 @@ def test_a_project_without_approved_entries_or_with_lessons_off_tells_nothing() 
     assert haiku_run(project).get_spec().lessons is not None
     retire(project.pk, entry.pk, by=DESK, reason="old")
     assert haiku_run(project).get_spec().lessons is None
-    off = make_project(notebook={"lessons": None})
+    off = given.project(notebook={"lessons": None})
     lesson(off, "Count the syllables of a haiku")
     assert haiku_run(off).get_spec().lessons is None
-    outside = scripted_run({}, project=project_with_one(), execution="external", mode="actor_critic")
+    outside = given.scripted_run({}, project=project_with_one(), execution="external", mode="actor_critic")
     assert outside.get_spec().lessons is None
 
 

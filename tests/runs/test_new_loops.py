@@ -8,25 +8,22 @@ from django.test import Client
 
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
-from tests.api.caller import make_caller
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
 from tests.runs.forking import advanced
-from tests.runs.scripts import scripted_run
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 def page(client: Client, run: Run) -> str:
-    member = logged_in(client, run.project)
+    member = given.logged_in(client, run.project)
     return member.get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
 def test_a_data_run_shows_its_violations_with_their_paths(client: Client) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
-    answers = {"attempt-1/answer": json.dumps([1, HOSTILE]), "attempt-2/answer": "[1, 2]"}
-    run = advanced(scripted_run(answers, output_schema=schema))
+    answers = {"attempt-1/answer": json.dumps([1, given.HOSTILE]), "attempt-2/answer": "[1, 2]"}
+    run = advanced(given.scripted_run(answers, output_schema=schema))
     assert (run.mode, run.outcome, run.attempts_made) == ("external_loop", "succeeded", 2)
     issue = Verdict.objects.get(attempt__run=run, attempt__number=1).issues[0]
     assert (issue["path"], issue["category"]) == ("$[1]", "format")
@@ -42,8 +39,8 @@ def test_an_adaptive_run_is_classified_and_its_page_says_which_loop_and_why(clie
         "attempt-1/answer": "a poem",
         "attempt-1/critique": critique(90, approved=True),
     }
-    project = make_project(review_policy={"audit_share": 0})
-    run = advanced(scripted_run(answers, project=project, mode="adaptive"))
+    project = given.project(review_policy={"audit_share": 0})
+    run = advanced(given.scripted_run(answers, project=project, mode="adaptive"))
     assert (run.mode, run.outcome, run.get_spec().mode) == ("actor_critic", "succeeded", "adaptive")
     assert list(Step.objects.filter(run=run).values_list("key", flat=True)[:2]) == ["classify", "route"]
     assert advance(run.pk) is None
@@ -53,36 +50,36 @@ def test_an_adaptive_run_is_classified_and_its_page_says_which_loop_and_why(clie
 
 
 def attempts_of(run: Run) -> list[dict[str, Any]]:
-    return list(make_caller(run.project).get(f"runs/{run.pk}/attempts").body["results"])
+    return list(given.caller(run.project).get(f"runs/{run.pk}/attempts").body["results"])
 
 
 def test_reasoning_in_a_layout_of_the_models_own_is_told_from_its_answer(client: Client) -> None:
-    answer = f"<think>\nFirst this. {HOSTILE}\n\nThen that.\n</think>\n\n**the work**"
+    answer = f"<think>\nFirst this. {given.HOSTILE}\n\nThen that.\n</think>\n\n**the work**"
     answers = {"attempt-1/answer": answer, "attempt-1/critique": critique(90, approved=True)}
-    project = make_project(review_policy={"audit_share": 0})
-    run = advanced(scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    project = given.project(review_policy={"audit_share": 0})
+    run = advanced(given.scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
     text = page(client, run)
     assert "<strong>the work</strong>" in text
     assert "Then that." in text
     assert "<script>alert" not in text
     thought = attempts_of(run)[0]["thought"]
-    assert thought == {"steps": [f"First this. {HOSTILE}", "Then that."], "answer": "**the work**", "parts": {}}
+    assert thought == {"steps": [f"First this. {given.HOSTILE}", "Then that."], "answer": "**the work**", "parts": {}}
     made = Step.objects.get(run=run, key="attempt-1/answer")
     assert made.result is not None
     Step.objects.filter(pk=made.pk).update(result=made.result | {"reasoning": "Told beside it."})
     # A row of before parts were stored.
     Attempt.objects.filter(run=run).update(stored_thought=None)
     assert attempts_of(run)[0]["thought"]["steps"][0] == "Told beside it."
-    plain = advanced(scripted_run(answers, project=project, kind="creative_writing"))
+    plain = advanced(given.scripted_run(answers, project=project, kind="creative_writing"))
     assert attempts_of(plain)[0]["thought"] is None
 
 
 def test_the_parts_of_an_attempt_are_read_once_and_stored(client: Client) -> None:
     answers = {"attempt-1/answer": "## Plan\nfirst\n## Execute\nthe work"}
     answers["attempt-1/critique"] = critique(90, approved=True)
-    project = make_project(review_policy={"audit_share": 0})
-    asked = advanced(scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
-    plain = advanced(scripted_run(answers, project=project, kind="creative_writing"))
+    project = given.project(review_policy={"audit_share": 0})
+    asked = advanced(given.scripted_run(answers, project=project, kind="creative_writing", chain_of_thought=True))
+    plain = advanced(given.scripted_run(answers, project=project, kind="creative_writing"))
     Attempt.objects.filter(run__in=[asked, plain]).update(content="## Plan\nother\n## Execute\nother")
     assert attempts_of(asked)[0]["thought"]["parts"]["plan"] == "first"
     assert "the work" in page(client, asked)

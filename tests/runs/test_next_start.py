@@ -12,10 +12,9 @@ from reflection_app.repairs.models import Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
-from tests.factories import submit
+from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -33,8 +32,8 @@ def iterated(project: Project, *, hint: str = HINT, last: str = critique(90, app
         "attempt-2/answer": "a better answer",
         "attempt-2/critique": last,
     }
-    given = {"mode": "reflection_protocol", "agent": AGENT, "limits": {"token_budget": 200_000, "max_iterations": 2}}
-    run = scripted_run(answers, project=project, **(given | task))
+    sent = {"mode": "reflection_protocol", "agent": AGENT, "limits": {"token_budget": 200_000, "max_iterations": 2}}
+    run = given.scripted_run(answers, project=project, **(sent | task))
     advance(run.pk)
     return Run.objects.get(pk=run.pk)
 
@@ -57,23 +56,23 @@ def test_the_next_run_of_the_agent_is_told_the_hint_as_a_note_with_its_first_att
 
 def test_an_outside_agent_is_told_it_in_its_first_prompt(project: Project) -> None:
     iterated(project)
-    run = submit(project, mode="reflection_protocol", agent=AGENT, execution="external")
+    run = given.submitted_run(project, mode="reflection_protocol", agent=AGENT, execution="external")
     advance(run.pk)
     assert HINT in asked(run, "attempt-1/answer")
 
 
 def test_a_run_that_came_to_nothing_and_a_class_that_a_person_took_back_leave_no_hint(project: Project) -> None:
     iterated(project, last=critique(60))
-    assert submit(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == ()
+    assert given.submitted_run(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == ()
     report = Report.objects.get(run=iterated(project))
-    assert submit(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == (HINT,)
+    assert given.submitted_run(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == (HINT,)
     told = CorrectionInput.model_validate({"type": "3.3.2", "reason": "It went in the wrong direction."})
     correct_class(report, told, actor=Actor())
-    assert submit(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == ()
+    assert given.submitted_run(project, mode="reflection_protocol", agent=AGENT).get_spec().hints == ()
 
 
 def test_the_newest_three_are_told_each_once_and_shortened(project: Project) -> None:
     for hint in ("one", "two", "three", "two", "x" * 5_000):
         iterated(project, hint=hint)
-    hints = submit(project, mode="reflection_protocol", agent=AGENT).get_spec().hints
+    hints = given.submitted_run(project, mode="reflection_protocol", agent=AGENT).get_spec().hints
     assert hints == ("x" * 1_000, "two", "three")

@@ -7,8 +7,8 @@ import pytest
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_project
+from tests import given
+from tests.api.caller import Caller
 from tests.loops.protocol.playing import PLAN, REFLECTION, papers
 from tests.runs.critiques import critique
 
@@ -25,7 +25,7 @@ SAID = {
 def caller() -> Caller:
     judged = {"attempt-1/critique": critique(40), "attempt-3/critique": critique(90, approved=True)}
     model = register_script("next-submission", SAID | judged)
-    return make_caller(make_project(models_by_role={"default": model}, review_policy={"audit_share": 0}))
+    return given.caller(given.project(models_by_role={"default": model}, review_policy={"audit_share": 0}))
 
 
 def hand_in(caller: Caller, run_id: str, content: str) -> None:

@@ -12,11 +12,10 @@ from reflection_app.core.models import Project
 from reflection_app.runs.events import Event
 from reflection_app.runs.live import NOTHING_WRITTEN
 from reflection_app.runs.models import Run, RunState, Step
-from tests.factories import make_project, submit
+from tests import given
 from tests.runs.critiques import critique
 from tests.runs.test_run_socket import connected, go_on, in_thread, member_of, play
 from tests.runs.test_watching import wait_until_watched
-from tests.web.stories import HOSTILE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = " ".join(f"word{number}" for number in range(100))
@@ -28,7 +27,7 @@ def writing_project(name: str, text: str = TEXT, *, delay_ms: int = 1500) -> Pro
         "attempt-1/answer": ScriptedAnswer(text=text, delay_ms=delay_ms),
         "attempt-1/critique": critique(95, approved=True),
     }
-    return make_project(
+    return given.project(
         name, models_by_role={"default": register_script(name, answers)}, review_policy={"audit_share": 0}
     )
 
@@ -49,7 +48,7 @@ async def heard_while_running(run: Run, client: Client, *, until: str = "was acc
 
 def test_text_grows_on_the_page_and_is_gone_with_the_result() -> None:
     project = writing_project("grows")
-    run = submit(project, mode="actor_critic")
+    run = given.submitted_run(project, mode="actor_critic")
     client = member_of(project)
 
     async def scene() -> None:
@@ -68,8 +67,8 @@ def test_text_grows_on_the_page_and_is_gone_with_the_result() -> None:
 
 
 def test_hostile_text_is_shown_as_text() -> None:
-    project = writing_project("hostile", f"{HOSTILE} </pre></section> " * 20)
-    run = submit(project, mode="actor_critic")
+    project = writing_project("hostile", f"{given.HOSTILE} </pre></section> " * 20)
+    run = given.submitted_run(project, mode="actor_critic")
     client = member_of(project)
 
     async def scene() -> None:
@@ -84,7 +83,7 @@ def test_hostile_text_is_shown_as_text() -> None:
 
 def test_text_of_a_step_that_has_ended_is_not_shown() -> None:
     project = writing_project("late", delay_ms=0)
-    run = submit(project, mode="actor_critic")
+    run = given.submitted_run(project, mode="actor_critic")
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     Step.objects.create(
         run=run, seq=1, key="attempt-1/answer", kind="generate", request={}, state="done", started_at=run.created_at

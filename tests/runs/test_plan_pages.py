@@ -15,13 +15,12 @@ from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.protocol import plans_of
 from reflection_app.runs.views.story import tell
 from reflection_app.teams.tools import ToolInput, create_tool
-from tests.factories import submit
+from tests import given
 from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
 from tests.runs.critiques import critique
 from tests.runs.test_crashes import Killed, killing_after
 from tests.runs.test_run_pages import ACTIVE
-from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 pytestmark = pytest.mark.django_db
 
@@ -44,19 +43,19 @@ ANSWERS = {
 
 
 def tooled_project(name: str, answers: dict[str, str]) -> Project:
-    project = project_with(name, answers)
+    project = given.scripted_project(name, answers)
     create_tool(project, ToolInput(name="python", kind="builtin", config={"name": "python"}), actor=Actor())
     return project
 
 
 def page_of(client: Client, run: Run) -> str:
-    return logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+    return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
 @pytest.fixture(scope="module")
 def run(module_transaction: None) -> Run:
     """A run that planned twice, the same for all tests."""
-    run = finished(tooled_project("planned", ANSWERS), mode="planning", tools=["python"])
+    run = given.advanced_run(tooled_project("planned", ANSWERS), mode="planning", tools=["python"])
     assert run.outcome == "succeeded"
     return run
 
@@ -78,7 +77,7 @@ def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client, r
 
 
 def test_a_plan_under_way_tells_what_runs_and_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = submit(tooled_project("under-way", ANSWERS), mode="planning", tools=["python"])
+    run = given.submitted_run(tooled_project("under-way", ANSWERS), mode="planning", tools=["python"])
     with monkeypatch.context() as patched:
         killing_after(4, patched, advancing, "perform")  # two plans, the arguments and the first call
         with pytest.raises(Killed):
@@ -106,11 +105,13 @@ def test_the_plan_is_a_fragment_of_the_live_page_just_as_the_page_shows_it(clien
 
 
 def test_hostile_plans_arguments_and_results_are_shown_as_text(client: Client) -> None:
-    plan = json.dumps({"steps": [{"id": HOSTILE[:60], "description": HOSTILE, "tool": "python", "requires": []}]})
-    shouting = call_text("python", code=f"print({HOSTILE!r})")
+    plan = json.dumps(
+        {"steps": [{"id": given.HOSTILE[:60], "description": given.HOSTILE, "tool": "python", "requires": []}]}
+    )
+    shouting = call_text("python", code=f"print({given.HOSTILE!r})")
     answers = {"attempt-1/plan/make": plan, "attempt-1/step-1/arguments": shouting, "attempt-1/answer": "Done."}
     answers["attempt-1/critique"] = critique(90, approved=True)
-    run = finished(tooled_project("hostile-plan", answers), mode="planning", tools=["python"])
+    run = given.advanced_run(tooled_project("hostile-plan", answers), mode="planning", tools=["python"])
     page = page_of(client, run)
     assert "&lt;script&gt;alert(1)" in page
     assert not ACTIVE.search(re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL))

@@ -15,14 +15,13 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import http_tool
 from tests.attachments.produced import workbook
-from tests.factories import make_project
 from tests.loops.completeness.scenes import call_of, checked, planned
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 __all__ = ["loopback"]
 
@@ -40,7 +39,7 @@ STORY = {
 
 def exported(content: bytes, **task: Any) -> Run:
     """A planned run whose tool answers with this workbook, as far as it goes by itself."""
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     headers = {"content_type": SHEET, "content_disposition": 'attachment; filename="report.xlsx"'}
     with RawServer(reply(content, **headers)) as server:
         http_tool(project, f"{server.url}/export", name="export")
@@ -50,7 +49,7 @@ def exported(content: bytes, **task: Any) -> Run:
             "requirements": {"files": [{"path": "report.xlsx", "columns": ["region"]}]},
             "limits": {"max_iterations": 1, "token_budget": 50_000},
         } | task
-        run = scripted_run(STORY, project=project, **task)
+        run = given.scripted_run(STORY, project=project, **task)
         advance(run.pk)
     run.refresh_from_db()
     return run
@@ -107,14 +106,14 @@ def test_a_fork_has_the_files_of_the_steps_that_it_copied_and_no_others() -> Non
 
 @pytest.mark.usefixtures("loopback")
 def test_a_file_that_a_model_writes_into_its_answer_counts_as_one() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     answers = {
         "attempt-1/answer": 'Here:\n```json path=out/data.json\n{"a": 1,\n```\n',
         "attempt-2/answer": 'Here:\n```json path=out/data.json\n{"a": 1}\n```\n',
         "attempt-2/critique": critique(90, approved=True),
     }
     required = {"files": [{"path": "out/data.json", "kind": "json"}]}
-    run = scripted_run(answers, project=project, mode="actor_critic", requirements=required)
+    run = given.scripted_run(answers, project=project, mode="actor_critic", requirements=required)
     advance(run.pk)
     run.refresh_from_db()
     assert run.outcome == "succeeded"

@@ -10,10 +10,9 @@ from reflection_app.core.models import Role
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.protocol import rounds_of
-from tests.factories import make_project
+from tests import given
 from tests.repairs.tickets import external_run, handed_in, ticket_of
 from tests.runs.critiques import critique
-from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 pytestmark = pytest.mark.django_db
 
@@ -23,13 +22,13 @@ REFLECTED = {
     "gap": "缺少 2 篇",
     "questions": ["搜索词是否足够广泛？"],
     "surface_issue": "仅收集了 3 篇论文",
-    "occurrence_process": ["1. 搜索词过于狭窄", HOSTILE],
+    "occurrence_process": ["1. 搜索词过于狭窄", given.HOSTILE],
     "root_cause": "搜索策略过于保守",
 }
 PLANNED = {
     "repair_steps": [
         {"action": "扩展搜索词", "kind": "model", "expected_outcome": "更多候选论文", "deliverable": "Terms"},
-        {"action": f"Add categories {HOSTILE}", "kind": "model"},
+        {"action": f"Add categories {given.HOSTILE}", "kind": "model"},
     ],
     "resources_needed": ["arXiv"],
     "estimated_effort": "low",
@@ -37,11 +36,11 @@ PLANNED = {
 }
 ANSWERS = {
     "attempt-1/answer": "三篇论文",
-    "attempt-1/critique": critique(40, issues=[{"description": f"Too few {HOSTILE}", "severity": "high"}]),
+    "attempt-1/critique": critique(40, issues=[{"description": f"Too few {given.HOSTILE}", "severity": "high"}]),
     "attempt-1/reflect": json.dumps(REFLECTED, ensure_ascii=False),
     "attempt-1/plan": json.dumps(PLANNED, ensure_ascii=False),
     "attempt-1/repair-1/work": "## Terms\nmulti-agent OR orchestration",
-    "attempt-1/repair-2/work": HOSTILE,
+    "attempt-1/repair-2/work": given.HOSTILE,
     "attempt-2/answer": "五篇论文",
     "attempt-2/critique": critique(90, approved=True),
 }
@@ -49,7 +48,9 @@ ANSWERS = {
 
 @pytest.fixture(scope="module")
 def six_steps(module_transaction: None) -> Run:
-    return finished(project_with("six", ANSWERS), mode="reflection_protocol", agent="academic-researcher")
+    return given.advanced_run(
+        given.scripted_project("six", ANSWERS), mode="reflection_protocol", agent="academic-researcher"
+    )
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def states(run: Run) -> list[list[str]]:
 def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Client, run: Run) -> None:
     assert run.outcome == "succeeded", run.error
     assert states(run) == [["done"] * 6]
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     page = client.get(f"/p/six/runs/{run.pk}/").text
     said = words(page)
     for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
@@ -82,12 +83,12 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     assert "attempt 2, ready to be judged again" in said
     assert f"/p/six/tickets/{ticket_of(run).ticket_id}/" in page
     assert "Reflection protocol" in said
-    assert HOSTILE not in page
+    assert given.HOSTILE not in page
     assert "<script>alert" not in page
 
 
 def test_every_step_of_the_timeline_has_words(client: Client, run: Run) -> None:
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     for step in Step.objects.filter(run=run):
         page = client.get(f"/p/six/runs/{run.pk}/steps/{step.seq}/").text
         title = words(page[page.index("<h1>") : page.index("</h1>")]).strip()
@@ -108,8 +109,8 @@ def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached(run: Ru
 
 
 def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(client: Client) -> None:
-    project = make_project("listed")
-    logged_in(client, project)
+    project = given.project("listed")
+    given.logged_in(client, project)
     assert "A rewind ticket is issued when" in client.get("/p/listed/tickets/").text
     run = handed_in(external_run(project=project), "second")
     old, new = ticket_of(run), ticket_of(run, 2)
@@ -134,15 +135,15 @@ def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(clien
 
 
 def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
-    run = external_run(project=make_project("closing"))
+    run = external_run(project=given.project("closing"))
     ticket = ticket_of(run)
-    logged_in(client, run.project, Role.REVIEWER)
+    given.logged_in(client, run.project, Role.REVIEWER)
     at = f"/p/closing/tickets/{ticket.ticket_id}/close/"
     blank = client.post(at, {"reason": "  "})
     assert (blank.status_code, "Say why it is closed" in blank.text) == (400, True)
     long = client.post(at, {"reason": "x" * 10_001})
     assert (long.status_code, "x" * 10_001 in long.text) == (400, True)
-    done = client.post(at, {"reason": f"Withdrawn {HOSTILE}"}, follow=True).text
+    done = client.post(at, {"reason": f"Withdrawn {given.HOSTILE}"}, follow=True).text
     assert "was cancelled" in done
     assert "Withdrawn" in done
     assert "<script>alert" not in done
@@ -152,7 +153,7 @@ def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
 
 
 def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run) -> None:
-    logged_in(client, run.project, Role.REVIEWER)
+    given.logged_in(client, run.project, Role.REVIEWER)
     assert 'id="run-redo"' in client.get(f"/p/six/runs/{run.pk}/").text
     at = f"/p/six/runs/{run.pk}/redo/"
     blank = client.post(at, {"instructions": " ", "attempt": "2"})
@@ -163,7 +164,7 @@ def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run)
     assert missing.status_code == 400
     assert "Kürzer 更短" in missing.text
     assert "no attempt 9" in missing.text
-    done = client.post(at, {"instructions": f"更短 {HOSTILE}", "attempt": "1"}, follow=True)
+    done = client.post(at, {"instructions": f"更短 {given.HOSTILE}", "attempt": "1"}, follow=True)
     child = Run.objects.get(parent=run)
     assert done.redirect_chain[-1][0] == f"/p/six/runs/{child.pk}/"
     assert f"Ordered again</a> by {child.forked_by_label}" in done.text

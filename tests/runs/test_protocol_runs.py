@@ -20,13 +20,10 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from tests.api.caller import make_caller
-from tests.factories import make_member, make_project
+from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
 from tests.runs.critiques import critique
 from tests.runs.forking import advanced
-from tests.runs.scripts import scripted_run
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -40,8 +37,8 @@ def papers(count: int) -> str:
 
 def protocol_run(answers: dict[str, str], *, project: Project | None = None, **fields: Any) -> Run:
     task = {"mode": "reflection_protocol", "agent": "academic-researcher", "limits": {"token_budget": 200_000}}
-    project = project or make_project(review_policy={"audit_share": 0})
-    return scripted_run(answers, project=project, **(task | fields))
+    project = project or given.project(review_policy={"audit_share": 0})
+    return given.scripted_run(answers, project=project, **(task | fields))
 
 
 def six_steps(number: int, *, work: str = "notes", **plan: Any) -> dict[str, str]:
@@ -107,7 +104,7 @@ def test_three_papers_of_five_are_sent_back_reflected_on_and_repaired_as_in_the_
 
 
 def test_the_same_mistake_in_a_second_run_is_one_of_capability_and_waits_for_a_person() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     answers = {
         "attempt-1/answer": "draft",
@@ -158,8 +155,8 @@ def test_an_outside_agent_carries_out_the_plan_and_says_how_it_went() -> None:
         execution="external",
     )
 
-    def hand_in(**given: Any) -> None:
-        hand_in_attempt(advanced(run), AttemptInput.model_validate(given), actor=Actor())
+    def hand_in(**sent: Any) -> None:
+        hand_in_attempt(advanced(run), AttemptInput.model_validate(sent), actor=Actor())
 
     hand_in(content="draft", self_check={"ok": False, "issues": ["no sources"]})
     hand_in(content="revised", repairs=[{"step": 1, "status": "completed", "output": "found two"}])
@@ -178,7 +175,7 @@ def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
 
 
 def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_shown(client: Client) -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = given.project(review_policy={"audit_share": 0})
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     plan = six_steps(1, lowered=[{"requirement": "items in papers", "min": 3}])
     answers = {
@@ -198,12 +195,12 @@ def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_
     assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint"), run.error
 
     review = Review.objects.get(run=run)
-    member = logged_in(client, project, Role.REVIEWER)
+    member = given.logged_in(client, project, Role.REVIEWER)
     asked = member.get(f"/p/{project.slug}/reviews/{review.pk}/").text
     assert "Passed against a lowered expectation" in asked
     assert "items in papers: at least 3" in asked
     assert "lowered from: at least 5 items in papers" in asked
-    actor = Actor(user=make_member(project, Role.REVIEWER))
+    actor = Actor(user=given.member(project, Role.REVIEWER))
     held = claim_review(review, actor=actor)
     assert held.lease_token is not None
     decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
@@ -211,7 +208,7 @@ def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_
     assert run.outcome == "succeeded", run.error
     assert "Passed against a lowered expectation" in member.get(f"/p/{project.slug}/runs/{run.pk}/").text
 
-    caller = make_caller(project)
+    caller = given.caller(project)
     told = caller.get(f"runs/{run.pk}").body["best_attempt"]
     assert (told["number"], told["referee"], told["passed_lowered"]) == (2, "person", True)
     verdicts = caller.get(f"runs/{run.pk}/attempts").body["results"][1]["verdicts"]
@@ -220,6 +217,6 @@ def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_
     assert verdicts[0]["requirements"]["results"][0]["lowered_from"] == "at least 5 items in papers"
     while figure_due():
         pass
-    figured = make_caller(project, scopes=[Scope.METRICS_READ.value]).get("metrics", scripted="true").body
+    figured = given.caller(project, scopes=[Scope.METRICS_READ.value]).get("metrics", scripted="true").body
     figure = figured["figures"]["passed_lowered_rate"]
     assert (figure["value"], figure["of"]) == (1, 1)

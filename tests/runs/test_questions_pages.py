@@ -6,16 +6,15 @@ from django.test import Client
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
 from reflection_app.runs.models import Run, RunState
-from tests.factories import make_project
+from tests import given
 from tests.runs.questions import waiting_question
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
-    project = make_project("asked")
-    logged_in(client, project)
+    project = given.project("asked")
+    given.logged_in(client, project)
     question = waiting_question(project)
     address = f"/p/asked/questions/{question.pk}/"
     for page in ("/p/asked/reviews/", f"/p/asked/runs/{question.run_id}/"):
@@ -32,8 +31,8 @@ def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
 
 
 def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
-    project = make_project("blank")
-    logged_in(client, project)
+    project = given.project("blank")
+    given.logged_in(client, project)
     question = waiting_question(project)
     refused = client.post(f"/p/blank/questions/{question.pk}/answer/", {"choice": "answer", "text": " "})
     assert refused.status_code == 400
@@ -41,9 +40,9 @@ def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
 
 
 def test_hostile_text_is_shown_as_text(client: Client) -> None:
-    project = make_project("hostile")
-    logged_in(client, project)
-    asked = Asked(kind=QuestionKind.REPAIR, text=HOSTILE, context=(HOSTILE,), choices=(Choice.ANSWER,))
+    project = given.project("hostile")
+    given.logged_in(client, project)
+    asked = Asked(kind=QuestionKind.REPAIR, text=given.HOSTILE, context=(given.HOSTILE,), choices=(Choice.ANSWER,))
     question = waiting_question(project, asked)
     for page in (f"/p/hostile/questions/{question.pk}/", "/p/hostile/reviews/", f"/p/hostile/runs/{question.run_id}/"):
         shown = client.get(page).content.decode()

@@ -10,7 +10,8 @@ from notebook_app.models import Exposure
 from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.repairs.tickets import external_run
 from tests.runs.test_lessons import TASK, haiku_run, lesson, project_telling
 
@@ -29,7 +30,7 @@ def test_what_a_run_will_be_told_by_the_desk_is_not_drawn_by_another(write: Call
     for number in range(5):
         lesson(project, f"Haiku rule {number}", f"{TASK} Rule {number}.")
     run = haiku_run(project)
-    caller = make_caller(project, [Scope.NOTEBOOK_READ])
+    caller = given.caller(project, [Scope.NOTEBOOK_READ])
     assert len(asked(caller, write(run.pk))["entries"]) == 5
     assert not Exposure.objects.exists()
     advance(run.pk)
@@ -43,7 +44,7 @@ def test_what_a_run_will_be_told_by_the_desk_is_not_drawn_by_another(write: Call
 def test_a_run_of_an_outside_agent_is_known_however_its_id_is_written() -> None:
     run: Run = external_run()
     lesson(run.project, TASK)
-    caller = make_caller(run.project, [Scope.NOTEBOOK_READ])
+    caller = given.caller(run.project, [Scope.NOTEBOOK_READ])
     asked(caller, str(run.pk).upper())
     asked(caller, run.pk.hex)
     assert [one.subject for one in Exposure.objects.all()] == [str(run.pk)]

@@ -18,12 +18,11 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Delivery
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
-from tests.api.caller import Caller, make_caller
-from tests.factories import make_member, make_project
+from tests.api.caller import Caller
 from tests.metrics.settled import let_settle
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, TESTS, scripted_run
 from tests.teams.webhooks import make_webhook
 
 __all__ = ["loopback"]
@@ -35,7 +34,7 @@ GOOD = {f"attempt-{number}/critique": critique(90, approved=True) for number in 
 
 @pytest.fixture
 def project() -> Project:
-    return make_project(
+    return given.project(
         review_policy={"audit_share": 1},
         models_by_role={"default": register_script("required-review", GOOD)},
     )
@@ -43,7 +42,7 @@ def project() -> Project:
 
 @pytest.fixture
 def caller(project: Project) -> Caller:
-    return make_caller(project, ["tasks:write", "runs:read"])
+    return given.caller(project, ["tasks:write", "runs:read"])
 
 
 def submitted(caller: Caller, **fields: Any) -> Run:
@@ -65,7 +64,7 @@ def hand_in(caller: Caller, run: Run, content: str) -> dict[str, Any]:
 def decide(run: Run, **said: Any) -> Review:
     """The run's open review, decided by a member; the run goes on."""
     review = Review.objects.get(run=run, state="waiting")
-    actor = Actor(user=make_member(run.project))
+    actor = Actor(user=given.member(run.project))
     held = claim_review(review, actor=actor)
     decided = decide_review(held, DecisionInput.model_validate({"lease_token": held.lease_token, **said}), actor=actor)
     advance(run.pk)
@@ -106,7 +105,7 @@ def test_a_run_waits_goes_on_with_what_was_sent_back_and_ends_once_by_the_decisi
     assert list(Review.objects.order_by("created_at").values_list("reason", flat=True)) == ["required", "required"]
 
     let_settle()
-    [row] = make_caller(project, ["admin"]).get("datasets/runs", scripted="true").body["results"]
+    [row] = given.caller(project, ["admin"]).get("datasets/runs", scripted="true").body["results"]
     assert (row["outcome"], row["answer"], row["answer_referee"]) == ("succeeded", "two", "person")
     assert [(one["verdict"], one["by"]) for one in row["decisions"]][-1] == ("PASS", decided.decided_by_label)
     assert [one["verdict"] for one in row["decisions"]] == ["REVISE", "PASS"]
@@ -130,16 +129,16 @@ def test_the_demand_is_stored_returned_and_inherited(project: Project, caller: C
     hand_in(caller, run, "one")
     decide(run, decision="approve")
     run.refresh_from_db()
-    actor = Actor(user=make_member(project))
+    actor = Actor(user=given.member(project))
     assert fork_run(run, ForkInput(from_step=2), actor=actor).get_spec().requires_review
     assert redo_run(run, RedoInput(instructions="Shorter."), actor=actor).get_spec().requires_review
 
 
 def test_our_own_code_that_passes_its_tests_waits_and_its_time_budget_does_not_run(project: Project) -> None:
-    run = scripted_run(
-        {"attempt-1/answer": RIGHT},
+    run = given.scripted_run(
+        {"attempt-1/answer": given.RIGHT},
         project=project,
-        tests=TESTS,
+        tests=given.TESTS,
         review="required",
         limits={"time_budget_s": 30},
     )
@@ -155,7 +154,7 @@ def test_our_own_code_that_passes_its_tests_waits_and_its_time_budget_does_not_r
 
 def test_an_attempt_that_nothing_judged_can_be_approved(project: Project) -> None:
     answers = {"attempt-1/answer": "A haiku.", "attempt-1/critique": "no verdict"}
-    run = scripted_run(answers, project=project, mode="actor_critic", review="required")
+    run = given.scripted_run(answers, project=project, mode="actor_critic", review="required")
     advance(run.pk)
     run.refresh_from_db()
     assert (run.state, run.waiting_for) == ("waiting_review", "unsettled_pick")

@@ -4,9 +4,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection_app.runs import recorded_steps
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
+from tests import given
 from tests.api.caller import Caller
 from tests.runs.critiques import critique
-from tests.runs.scripts import code_run, scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +19,7 @@ def test_the_graph_of_a_text_that_was_sent_back_once(caller: Caller) -> None:
         "attempt-2/critique": critique(90, approved=True),
     }
     caller.project.review_policy = {"audit_share": 0}
-    run = scripted_run(answers, project=caller.project, mode="actor_critic")
+    run = given.scripted_run(answers, project=caller.project, mode="actor_critic")
     advance(run.pk)
     graph = caller.get(f"runs/{run.pk}/graph").body
     assert [(node["id"], node["kind"], node["verdict"]) for node in graph["nodes"]] == [
@@ -47,7 +47,7 @@ def test_a_very_long_run_is_bounded_and_takes_few_queries(
     caller: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     monkeypatch.setattr(recorded_steps, "MOST_STEPS", 50)
-    run = code_run({}, project=caller.project)
+    run = given.code_run({}, project=caller.project)
     _make_steps(run, 55)
     caller.get("runs")
     with django_assert_max_num_queries(4):

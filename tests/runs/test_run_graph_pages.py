@@ -7,16 +7,15 @@ from django.test import Client
 
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run, Step
-from tests.factories import submit
+from tests import given
 from tests.runs.critiques import critique
-from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project
 
 pytestmark = pytest.mark.django_db
 DRAWING = re.compile(r'<details id="run-graph".*?</svg>', re.DOTALL)
 
 
 def drawing_of(client: Client, project: Project, run: Run) -> str:
-    page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
+    page = given.logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
     found = DRAWING.search(page)
     assert found
     return found[0]
@@ -28,8 +27,10 @@ def add_step(run: Run, seq: int, kind: str, **fields: Any) -> None:
 
 
 def test_each_node_leads_to_its_step(client: Client) -> None:
-    project = project_with("drawn", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)})
-    run = finished(project, mode="actor_critic")
+    project = given.scripted_project(
+        "drawn", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)}
+    )
+    run = given.advanced_run(project, mode="actor_critic")
     drawing = drawing_of(client, project, run)
     assert re.findall(r'href="(/p/[^"]+)"', drawing) == [f"/p/drawn/runs/{run.pk}/steps/{seq}/" for seq in (1, 2)]
     assert all(client.get(address).status_code == 200 for address in re.findall(r'href="(/p/[^"]+)"', drawing))
@@ -38,13 +39,20 @@ def test_each_node_leads_to_its_step(client: Client) -> None:
 
 
 def test_hostile_labels_are_inert(client: Client) -> None:
-    project = unsure_project("hostile-graph")
-    run = submit(project)
-    add_step(run, 1, "call_tool", request={"tool": HOSTILE}, result={"ok": False, "error": HOSTILE}, attempt_number=1)
-    add_step(run, 2, HOSTILE[:40], key=HOSTILE, attempt_number=1)
-    add_step(run, 3, "generate", state="failed", error=HOSTILE, key=f"attempt-1/{uuid4()}")
-    add_step(run, 4, "choose_loop", result={"mode": HOSTILE})
-    add_step(run, 5, "record_verdict", request={"judgement": [HOSTILE]}, attempt_number=2)
-    page = logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
+    project = given.unsure_project("hostile-graph")
+    run = given.submitted_run(project)
+    add_step(
+        run,
+        1,
+        "call_tool",
+        request={"tool": given.HOSTILE},
+        result={"ok": False, "error": given.HOSTILE},
+        attempt_number=1,
+    )
+    add_step(run, 2, given.HOSTILE[:40], key=given.HOSTILE, attempt_number=1)
+    add_step(run, 3, "generate", state="failed", error=given.HOSTILE, key=f"attempt-1/{uuid4()}")
+    add_step(run, 4, "choose_loop", result={"mode": given.HOSTILE})
+    add_step(run, 5, "record_verdict", request={"judgement": [given.HOSTILE]}, attempt_number=2)
+    page = given.logged_in(client, project).get(f"/p/{project.slug}/runs/{run.pk}/").text
     assert "&lt;script&gt;" in page
     assert not re.search(r"<script(?! (?:(?:defer|type=\"module\") )?src=\"/static/)|<img|<b onclick", page)

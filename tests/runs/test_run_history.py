@@ -2,21 +2,21 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.runs.models import Run
-from tests.api.caller import Caller, make_caller
-from tests.api.stories import finished_run
+from tests import given
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
 def caller(module_transaction: None) -> Caller:
-    return make_caller()
+    return given.caller()
 
 
 @pytest.fixture(scope="module")
 def run(caller: Caller) -> Run:
     """A finished run, the same for all tests."""
-    return finished_run(caller.project)
+    return given.finished_run(caller.project)
 
 
 def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller, run: Run) -> None:

@@ -10,9 +10,8 @@ from django.utils import timezone
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.advance import PROVIDER_ASKED
 from reflection_app.runs.models import Run, RunState
-from tests.factories import submit
+from tests import given
 from tests.runs.critiques import critique
-from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db
 ACTIVE = re.compile(
@@ -21,9 +20,9 @@ ACTIVE = re.compile(
 
 
 def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
-    project = unsure_project("called")
-    review = waiting_review(project)
-    page = logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
+    project = given.unsure_project("called")
+    review = given.waiting_review(project)
+    page = given.logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
     assert "This run waits for a person" in page
     assert f'href="/p/called/reviews/{review.pk}/"' in page
     assert "A first text." in page
@@ -31,9 +30,11 @@ def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
 
 
 def test_every_outcome_is_explained_in_words(client: Client) -> None:
-    project = project_with("ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)})
-    run = finished(project)
-    logged_in(client, project)
+    project = given.scripted_project(
+        "ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)}
+    )
+    run = given.advanced_run(project)
+    given.logged_in(client, project)
     for outcome in Outcome:
         Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
         page = client.get(f"/p/ends/runs/{run.pk}/").text
@@ -44,9 +45,9 @@ def test_every_outcome_is_explained_in_words(client: Client) -> None:
 
 
 def test_a_silent_worker_is_told_of(client: Client) -> None:
-    project = unsure_project("silent")
-    run = submit(project)
-    logged_in(client, project)
+    project = given.unsure_project("silent")
+    run = given.submitted_run(project)
+    given.logged_in(client, project)
 
     def page_with(**changed: Any) -> str:
         Run.objects.update(**changed)
@@ -70,15 +71,16 @@ def test_hostile_text_is_inert_everywhere(client: Client) -> None:
         80,
         approved=True,
         confidence=0.1,
-        feedback={"strengths": [HOSTILE], "weaknesses": [HOSTILE], "suggestions": [HOSTILE]},
-        issues=[{"description": HOSTILE, "suggested_fix": HOSTILE}],
+        feedback={"strengths": [given.HOSTILE], "weaknesses": [given.HOSTILE], "suggestions": [given.HOSTILE]},
+        issues=[{"description": given.HOSTILE, "suggested_fix": given.HOSTILE}],
     )
+    hostile = given.HOSTILE
     text = (
-        f"# {HOSTILE}\n\n{HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
+        f"# {hostile}\n\n{hostile}\n\n```{hostile}\n{hostile}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
     )
-    project = unsure_project("hostile", text=text, said=said)
-    review = waiting_review(project, objective=text, external_id=HOSTILE)
-    logged_in(client, project)
+    project = given.unsure_project("hostile", text=text, said=said)
+    review = given.waiting_review(project, objective=text, external_id=given.HOSTILE)
+    given.logged_in(client, project)
     paths = ["", "runs/", f"runs/{review.run_id}/", f"runs/{review.run_id}/steps/1/", "reviews/"]
     for path in (*paths, f"reviews/{review.pk}/"):
         page = client.get(f"/p/hostile/{path}").text
@@ -89,20 +91,21 @@ def test_hostile_text_is_inert_everywhere(client: Client) -> None:
 
 
 def test_hostile_names_of_tests_are_inert(client: Client) -> None:
-    project = project_with("named", {"attempt-1/answer": "def f(x): return x"}, limits={"max_iterations": 1})
-    run = finished(
-        project, tests={"entry_point": "f", "cases": [{"name": HOSTILE, "args": [HOSTILE], "expected": "no"}]}
+    project = given.scripted_project("named", {"attempt-1/answer": "def f(x): return x"}, limits={"max_iterations": 1})
+    run = given.advanced_run(
+        project,
+        tests={"entry_point": "f", "cases": [{"name": given.HOSTILE, "args": [given.HOSTILE], "expected": "no"}]},
     )
-    page = logged_in(client, project).get(f"/p/named/runs/{run.pk}/").text
+    page = given.logged_in(client, project).get(f"/p/named/runs/{run.pk}/").text
     assert run.outcome == "exhausted"
     assert "1 of 1 failed" in page
     assert not ACTIVE.search(page)
 
 
 def test_a_run_is_cancelled_after_asking(client: Client) -> None:
-    project = unsure_project("cancel")
-    run = submit(project)
-    logged_in(client, project)
+    project = given.unsure_project("cancel")
+    run = given.submitted_run(project)
+    given.logged_in(client, project)
     assert "Cancel this run?" in client.get(f"/p/cancel/runs/{run.pk}/cancel/").text
     page = client.post(f"/p/cancel/runs/{run.pk}/cancel/", follow=True).text
     run.refresh_from_db()

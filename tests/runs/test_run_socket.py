@@ -20,10 +20,9 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs import live
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_member, make_user, submit
+from tests import given, when
 from tests.pace import PATIENCE_S
 from tests.runs.browser_model import Page
-from tests.web.stories import claimed_by, unsure_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SOON_S = PATIENCE_S
@@ -31,7 +30,7 @@ SOON_S = PATIENCE_S
 
 @pytest.fixture
 def project() -> Project:
-    return unsure_project("live")
+    return given.unsure_project("live")
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ async def connected(run: Run, client: Client | None) -> AsyncIterator[Socket]:
 
 def member_of(project: Project) -> Client:
     client = Client()
-    client.force_login(make_member(project))
+    client.force_login(given.member(project))
     return client
 
 
@@ -109,7 +108,7 @@ def ring(run: Run) -> Awaitable[None]:
 
 
 def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
-    run = submit(project)
+    run = given.submitted_run(project)
     client = member_of(project)
 
     async def scene() -> None:
@@ -129,7 +128,7 @@ def test_a_lost_ring_is_found_by_the_next_look(
 ) -> None:
     monkeypatch.setattr(live.RunConsumer, "look_every_s", 0.2)
     monkeypatch.setattr(live, "STILL_HERE", "")
-    run = submit(project)
+    run = given.submitted_run(project)
     client = member_of(project)
 
     async def scene() -> None:
@@ -143,7 +142,7 @@ def test_a_lost_ring_is_found_by_the_next_look(
 
 
 def test_rings_that_come_twice_or_late_change_nothing(project: Project, no_bell: None) -> None:
-    run = submit(project)
+    run = given.submitted_run(project)
     client = member_of(project)
 
     async def scene() -> None:
@@ -163,7 +162,7 @@ def test_rings_that_come_twice_or_late_change_nothing(project: Project, no_bell:
 
 def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Project, no_bell: None) -> None:
     """Whatever moments the rings come at: each kind of event is followed by one on some page."""
-    run = submit(project)
+    run = given.submitted_run(project)
     client = member_of(project)
 
     def decide() -> None:
@@ -173,7 +172,7 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
         from reflection_app.reviews.deciding import decide_review
         from reflection_app.reviews.decisions import DecisionInput
 
-        review = claimed_by(client, Review.objects.get(run=run))
+        review = when.claims(client, Review.objects.get(run=run))
         overruled = DecisionInput(
             lease_token=review.lease_token, decision=Decision.OVERRULE, verdict=Verdict.REVISE, reason="Longer"
         )
@@ -181,7 +180,7 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
         connection.close()
 
     def claim() -> None:
-        claimed_by(client, Review.objects.get(run=run))
+        when.claims(client, Review.objects.get(run=run))
         connection.close()
 
     async def scene() -> None:
@@ -206,7 +205,7 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
 
 
 def test_a_page_that_slept_asks_and_gets_a_fresh_snapshot(project: Project, no_bell: None) -> None:
-    run = submit(project)
+    run = given.submitted_run(project)
     client = member_of(project)
 
     async def scene() -> None:
@@ -222,9 +221,9 @@ def test_a_page_that_slept_asks_and_gets_a_fresh_snapshot(project: Project, no_b
 
 
 def test_strangers_are_accepted_and_then_turned_away(project: Project) -> None:
-    run = submit(project)
+    run = given.submitted_run(project)
     stranger = Client()
-    stranger.force_login(make_user())
+    stranger.force_login(given.user())
 
     async def scene() -> None:
         async with connected(run, None) as socket:
@@ -254,8 +253,8 @@ def change_password(user: User) -> None:
 def test_who_is_removed_sees_nothing_more(
     project: Project, no_bell: None, loses: Callable[[User, Client], object], code: int
 ) -> None:
-    run = submit(project)
-    user = make_member(project)
+    run = given.submitted_run(project)
+    user = given.member(project)
     client = Client()
     client.force_login(user)
 

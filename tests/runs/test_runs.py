@@ -5,14 +5,14 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.models import Run
+from tests import given
 from tests.api.caller import Caller
-from tests.api.stories import finished_run, waiting_review
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> None:
-    run = caller.get(f"runs/{finished_run(caller.project).pk}").body
+    run = caller.get(f"runs/{given.finished_run(caller.project).pk}").body
 
     assert (run["state"], run["outcome"], run["error"], run["waiting_for"]) == ("finished", "succeeded", None, None)
     assert run["best_attempt"] == {
@@ -36,7 +36,7 @@ def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> 
 
 
 def test_a_fork_names_its_parent_which_lists_it(caller: Caller) -> None:
-    parent = finished_run(caller.project)
+    parent = given.finished_run(caller.project)
     wanted = {"from_step": 3, "result": {"verdict": "PASS", "score": 80}, "note": "Too strict."}
     answer = caller.post(f"runs/{parent.pk}/fork", wanted)
     assert answer.status == 201, answer.body
@@ -50,7 +50,7 @@ def test_a_fork_names_its_parent_which_lists_it(caller: Caller) -> None:
 
 
 def test_a_run_tells_what_it_began_with(caller: Caller) -> None:
-    run = finished_run(caller.project)
+    run = given.finished_run(caller.project)
     Run.objects.filter(pk=run.pk).update(prompt_versions=run.prompt_versions | {"critic_system": "0" * 12})
     versions = caller.get(f"runs/{run.pk}").body["versions"]
     assert (versions["loop"], versions["changed"]) == (run.loop_version, ["critic_system"])
@@ -61,14 +61,14 @@ def test_a_list_of_runs_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(3):
-        finished_run(caller.project)
+        given.finished_run(caller.project)
     caller.get("runs")
     with django_assert_max_num_queries(4):
         assert len(caller.get("runs").body["results"]) == 3
 
 
 def test_a_cancelled_run_is_finished_and_keeps_its_best_attempt(caller: Caller) -> None:
-    run_id = waiting_review(caller.project).run_id
+    run_id = given.waiting_review(caller.project).run_id
     answer = caller.post(f"runs/{run_id}/cancel")
 
     assert answer.status == 200

@@ -9,8 +9,7 @@ from django.test import Client
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.web import list_pages
-from tests.factories import make_project, submit
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 LIST = "/p/listed/runs/"
@@ -18,11 +17,11 @@ LIST = "/p/listed/runs/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("listed")
+    return given.project("listed")
 
 
 def run_of(project: Project, name: str, *, days_ago: int = 0, cost: str = "0", **task: Any) -> Run:
-    run = submit(project, objective=name, **task)
+    run = given.submitted_run(project, objective=name, **task)
     run.created_at -= timedelta(days=days_ago)
     Run.objects.filter(pk=run.pk).update(created_at=run.created_at, cost_usd=cost)
     return run
@@ -35,7 +34,7 @@ def names(client: Client, query: str = "") -> list[str]:
 
 
 def test_runs_are_found_by_agent_kind_and_days(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     old = run_of(project, "Old", days_ago=5, agent="Porter", kind="creative_writing")
     run_of(project, "New", agent="clerk", kind="creative_writing")
     day = old.created_at.date().isoformat()
@@ -50,7 +49,7 @@ def test_runs_are_found_by_agent_kind_and_days(client: Client, project: Project)
 
 
 def test_heads_sort_both_ways_and_keep_the_filters(client: Client, project: Project) -> None:
-    logged_in(client, project)
+    given.logged_in(client, project)
     for name, cost in (("Cheap", "0.01"), ("Dear", "0.90"), ("Middle", "0.30")):
         run_of(project, name, cost=cost, agent="clerk")
     assert names(client, "sort=-cost") == ["Dear", "Middle", "Cheap"]
@@ -64,7 +63,7 @@ def test_pages_follow_each_other_in_any_order(
     client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(list_pages, "PAGE", 2)
-    logged_in(client, project)
+    given.logged_in(client, project)
     for number, cost in enumerate(("0.3", "0.1", "0.3", "0.2", "0.3")):
         run_of(project, f"Run {number}", cost=cost)
     for sort in ("", "created", "-cost", "cost", "-score", "score", "-duration", "attempts"):

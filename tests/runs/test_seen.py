@@ -10,16 +10,15 @@ from django.db import connection
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 from reflection_app.runs.seen import mark_seen
-from tests.api.stories import waiting_review
-from tests.factories import make_project
+from tests import given
 from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_runs_are_locked_in_one_order_whatever_order_they_are_told_in() -> None:
-    project = make_project()
-    run_ids = sorted(waiting_review(project).run_id for _ in range(4))
+    project = given.project()
+    run_ids = sorted(given.waiting_review(project).run_id for _ in range(4))
     Review.objects.update(state="decided", decided_seq=1)
     Run.objects.update(told_seq=0)
     marked: list[int] = []

@@ -18,9 +18,9 @@ from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState
 from reflection_app.runs.offering import offer_spooled
+from tests import given
 from tests.pace import PATIENCE_S
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import counted_calls, let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +35,7 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
 
 def run_with_spooled_answer(monkeypatch: pytest.MonkeyPatch) -> tuple[Run, list[str]]:
     """A run whose first answer came while the database was away, and whose worker then died; and the calls made."""
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
     calls = counted_calls(monkeypatch)
     write = journal_writes._commit_once
 
@@ -89,7 +89,7 @@ def test_the_sweep_offers_the_answer_so_that_any_worker_can_go_on(
 
 
 def test_a_hanging_commit_spools_its_answer_until_it_succeeds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
     calls = counted_calls(monkeypatch)
     write = journal_writes._commit_once
     on_disk: list[str] = []
@@ -111,7 +111,7 @@ def test_a_hanging_commit_spools_its_answer_until_it_succeeds(folder: Path, monk
 
 def test_while_the_database_answers_nothing_is_written_to_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "WRITTEN_AFTER_S", PATIENCE_S)
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
     monkeypatch.setattr(os, "fsync", lambda _file: pytest.fail("something was written to disk"))
     advance(run.pk)
     assert not folder.exists()
@@ -191,13 +191,13 @@ def test_an_answer_that_nobody_waits_for_is_deleted_after_a_while_and_paid_for_o
 
 def test_of_workers_that_offer_the_same_answer_one_gives_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, calls = run_with_spooled_answer(monkeypatch)
-    given: list[int] = []
-    threads = [threading.Thread(target=lambda: given.append(offer_and_close())) for _ in range(4)]
+    sent: list[int] = []
+    threads = [threading.Thread(target=lambda: sent.append(offer_and_close())) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(given) == 1
+    assert sum(sent) == 1
     check_it_ends_right(run, calls)
 
 

@@ -24,15 +24,13 @@ from reflection_app.runs.tool_calling import call_tool
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Tool
 from reflection_app.teams.tools import ToolChange, ToolInput, change_tool, create_tool
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import http_tool
-from tests.api.caller import assert_problem, make_caller
-from tests.factories import make_project, make_user
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted
 from tests.runs.critiques import critique
 from tests.runs.forking import advanced
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
@@ -62,7 +60,7 @@ def bank() -> Iterator[RawServer]:
 
 @pytest.fixture
 def project(bank: RawServer) -> Project:
-    project = make_project(f"gated-{next(_numbers)}", review_policy={"audit_share": 0})
+    project = given.project(f"gated-{next(_numbers)}", review_policy={"audit_share": 0})
     create_tool(project, ToolInput(name="python", kind="builtin", config={"name": "python"}), actor=Actor())
     text = "Pays an invoice by bank transfer."
     http_tool(project, f"{bank.url}/pay", name="pay_invoice", method="POST", description=text, parameters=ANY)
@@ -70,10 +68,10 @@ def project(bank: RawServer) -> Project:
 
 
 def planning(project: Project, answers: dict[str, str] | None = None, **submission: Any) -> Run:
-    given = {"objective": TASK, "mode": "planning", "tools": ["python", "pay_invoice"], "models": {}}
+    sent = {"objective": TASK, "mode": "planning", "tools": ["python", "pay_invoice"], "models": {}}
     limits = {"token_budget": 100_000, "max_iterations": 1}
-    submission = given | {"limits": limits, "completeness": {"when": "on"}} | submission
-    return scripted_run(ANSWERS | (answers or {}), project=project, **submission)
+    submission = sent | {"limits": limits, "completeness": {"when": "on"}} | submission
+    return given.scripted_run(ANSWERS | (answers or {}), project=project, **submission)
 
 
 def question_of(run: Run) -> Question:
@@ -81,7 +79,7 @@ def question_of(run: Run) -> Question:
 
 
 def decide(run: Run, choice: Choice, *, text: str = "", name: str = "") -> Run:
-    actor = Actor(user=make_user(name or f"ada-{next(_numbers)}"))
+    actor = Actor(user=given.user(name or f"ada-{next(_numbers)}"))
     answer_question(question_of(run), AnswerInput(choice=choice, text=text), actor=actor)
     return advanced(run)
 
@@ -156,7 +154,7 @@ def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(proj
 
 def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(project: Project, bank: RawServer) -> None:
     call = {"tool": "pay_invoice", "arguments": {"invoice": "77"}}
-    run = advanced(scripted_run({}, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
     assert (run.outcome, len(bank.heard), permissions_of(run)) == ("succeeded", 1, [])
 
     with RawServer(reply(b"invoice: no such number", status="422 Unprocessable Entity")) as strict:
@@ -164,7 +162,7 @@ def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(proje
         change_tool(tool, ToolChange(config={"url": f"{strict.url}/pay", "method": "POST"}), actor=Actor())
         changed = call_of("pay_invoice", invoice="78")
         run = advanced(
-            scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
+            given.scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
         )
         assert (run.waiting_for, len(strict.heard)) == ("tool_call", 1)
     assert (question_of(run).prepared or {})["arguments"] == {"invoice": "78"}
@@ -201,15 +199,15 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
 
 
 def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Project, bank: RawServer) -> None:
-    caller, other = make_caller(project), make_caller(make_project(f"other-{next(_numbers)}"))
+    caller, other = given.caller(project), given.caller(given.project(f"other-{next(_numbers)}"))
     run = advanced(planning(project))
     [asked] = caller.get("questions", kind="tool_call").body["results"]
     assert asked["prepared"] == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
     [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
     assert (listed["state"], listed["question_id"], listed["ground"]) == ("asked", asked["id"], None)
-    assert_problem(other.get(f"questions/{asked['id']}"), 404)
-    assert_problem(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
-    assert_problem(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
+    then.refused(other.get(f"questions/{asked['id']}"), 404)
+    then.refused(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
+    then.refused(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
 
     assert caller.post(f"questions/{asked['id']}/answer", {"choice": "allow"}).status == 200
     advanced(run)
@@ -222,7 +220,7 @@ def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Pro
 def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, bank: RawServer) -> None:
     run = decide(advanced(planning(project)), Choice.REFUSE)
     Tool.objects.filter(project=project, name="pay_invoice").update(is_allowed=True)
-    actor = Actor(user=make_user(f"redoing-{next(_numbers)}"))
+    actor = Actor(user=given.user(f"redoing-{next(_numbers)}"))
     again = redo_run(run, RedoInput(instructions="Look again."), actor=actor)
     rules = again.get_spec().tool_rules
     assert rules is not None
@@ -231,10 +229,10 @@ def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, 
 
 
 def test_who_submitted_the_task_may_refuse_the_call_and_not_allow_it(project: Project, bank: RawServer) -> None:
-    caller = make_caller(project)
+    caller = given.caller(project)
     run = advanced(planning(project, actor=Actor(api_key=caller.key)))
     address = f"questions/{question_of(run).pk}/answer"
-    assert_problem(caller.post(address, {"choice": "allow"}), 403)
+    then.refused(caller.post(address, {"choice": "allow"}), 403)
     assert question_of(run).state == "open"
     assert caller.post(address, {"choice": "refuse"}).status == 200
     assert bank.heard == []
@@ -244,11 +242,11 @@ def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: 
     run = decide(advanced(planning(project)), Choice.ALLOW)
     paid = next(step for step in Step.objects.filter(run=run, kind=CallTool.kind) if "supplement" in step.key)
 
-    fork = advanced(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=make_user())))
+    fork = advanced(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=given.user())))
 
     assert (fork.waiting_for, len(bank.heard)) == ("tool_call", 1)
     assert "a reviewer allowed the call of pay_invoice once" in fork.fork_note
-    later = advanced(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=make_user())))
+    later = advanced(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=given.user())))
     assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
 
 
@@ -262,7 +260,7 @@ def test_a_redo_asks_before_it_pays_again(project: Project, bank: RawServer) -> 
     run = advanced(planning(project, answers, objective="Pay invoice 77.", completeness={"when": "off"}))
     assert (run.state, len(bank.heard)) == ("finished", 1)
 
-    again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=make_user()))
+    again = redo_run(run, RedoInput(instructions="Write the answer in German."), actor=Actor(user=given.user()))
     advanced(again)
 
     again.refresh_from_db()

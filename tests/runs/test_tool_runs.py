@@ -16,13 +16,12 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.teams.tools import ToolInput, create_tool
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
-from tests.factories import make_project
 from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
 from tests.runs.critiques import critique
 from tests.runs.forking import advanced
-from tests.runs.scripts import scripted_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 __all__ = ["loopback"]
@@ -37,7 +36,7 @@ FILES = [{"path": "notes/trip.txt", "content": "We fly to Rome.\nThree days.\n"}
 @pytest.fixture
 def project() -> Project:
     """A project with the built-in tools, whose runs draw no audits."""
-    project = make_project(f"tooled-{next(_numbers)}", review_policy={"audit_share": 0})
+    project = given.project(f"tooled-{next(_numbers)}", review_policy={"audit_share": 0})
     for name in ("python", "read_file"):
         create_tool(project, ToolInput(name=name, kind="builtin", config={"name": name}), actor=Actor())
     return project
@@ -49,7 +48,7 @@ def attempts_of(run: Run) -> list[Any]:
 
 def test_a_call_that_came_with_the_task_is_made_without_any_model(project: Project) -> None:
     call = {"tool": "python", "arguments": {"code": "print(6 * 7)"}}
-    run = advanced(scripted_run({}, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
 
     assert (run.outcome, run.llm_calls, run.error) == ("succeeded", 0, "")
     assert run.best_attempt is not None
@@ -62,7 +61,7 @@ def test_a_call_that_came_with_the_task_is_made_without_any_model(project: Proje
 def test_a_program_that_fails_is_corrected_and_both_calls_are_kept(project: Project) -> None:
     call = {"tool": "python", "arguments": {"code": "print(1 / 0)"}}
     answers = {"attempt-2/arguments": call_text("python", code="print('ok')")}
-    run = advanced(scripted_run(answers, project=project, mode="external_loop", tool_call=call))
+    run = advanced(given.scripted_run(answers, project=project, mode="external_loop", tool_call=call))
 
     assert run.outcome == "succeeded"
     first, second = attempts_of(run)
@@ -74,11 +73,11 @@ def test_a_program_that_fails_is_corrected_and_both_calls_are_kept(project: Proj
 
 def test_planning_is_refused_for_an_outside_agent_whose_calls_go_to_the_tool_loop_instead(project: Project) -> None:
     with pytest.raises(InvalidInput) as refused:
-        scripted_run({}, project=project, mode="planning", tools=["python"], execution="external")
+        given.scripted_run({}, project=project, mode="planning", tools=["python"], execution="external")
     assert [error["field"] for error in refused.value.errors] == ["execution"]
 
-    run = scripted_run({}, project=project, tools=["python"], execution="external")
-    assert (run.mode, scripted_run({}, project=project, tools=["python"]).mode) == ("external_loop", "planning")
+    run = given.scripted_run({}, project=project, tools=["python"], execution="external")
+    assert (run.mode, given.scripted_run({}, project=project, tools=["python"]).mode) == ("external_loop", "planning")
     assert (advanced(run).state, run.waiting_for) == ("waiting_agent", "attempt 1")
 
 
@@ -97,7 +96,7 @@ PLANNED = {
 
 
 def planned_run(project: Project, answers: dict[str, str] | None = None) -> Run:
-    return scripted_run(
+    return given.scripted_run(
         PLANNED if answers is None else answers,
         project=project,
         objective="Tell where we fly, and the sum of 1 to 100.",

@@ -13,21 +13,21 @@ from reflection_app.runs import jobs as tasks
 from reflection_app.runs.jobs import advance_run
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import FEW, Turns
-from tests.factories import make_project, submit
+from tests import given
 
 pytestmark = pytest.mark.django_db
 
 
 def many(project: Project, number: int) -> list[Run]:
-    runs = [submit(project) for _ in range(number)]
+    runs = [given.submitted_run(project) for _ in range(number)]
     # Handed in long before all others.
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(enqueued_at=timezone.now() - timedelta(minutes=1))
     return runs
 
 
 def test_a_thread_takes_the_run_of_a_project_that_has_fewer() -> None:
-    turns, big, small = Turns(), make_project(), make_project()
-    runs, only = many(big, FEW + 3), submit(small)
+    turns, big, small = Turns(), given.project(), given.project()
+    runs, only = many(big, FEW + 3), given.submitted_run(small)
     with ExitStack() as busy:
         taken = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs]
     assert taken[:FEW] == [run.pk for run in runs[:FEW]]
@@ -37,9 +37,9 @@ def test_a_thread_takes_the_run_of_a_project_that_has_fewer() -> None:
 
 
 def test_of_several_projects_each_has_its_turn() -> None:
-    turns, big = Turns(), make_project()
-    others = [make_project() for _ in range(3)]
-    runs, theirs = many(big, FEW + 4), {submit(other).pk for other in others for _ in range(2)}
+    turns, big = Turns(), given.project()
+    others = [given.project() for _ in range(3)]
+    runs, theirs = many(big, FEW + 4), {given.submitted_run(other).pk for other in others for _ in range(2)}
     first = {Run.objects.filter(project=other).order_by("enqueued_at")[0].pk for other in others}
     with ExitStack() as busy:
         taken = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs]
@@ -48,8 +48,8 @@ def test_of_several_projects_each_has_its_turn() -> None:
 
 
 def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns, big, small = Turns(), make_project(), make_project()
-    runs, only = many(big, FEW + 1), submit(small)
+    turns, big, small = Turns(), given.project(), given.project()
+    runs, only = many(big, FEW + 1), given.submitted_run(small)
     advanced: list[UUID] = []
     asked: list[UUID] = []
     monkeypatch.setattr("reflection_app.runs.jobs.turns", turns)
@@ -65,7 +65,7 @@ def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
 def test_a_run_that_was_deleted_meanwhile_takes_nothing_from_the_one_that_was_moved_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other, gone = submit(make_project()), submit(make_project())
+    other, gone = given.submitted_run(given.project()), given.submitted_run(given.project())
     asked: list[tuple[UUID, float]] = []
 
     def advance(_run_id: UUID) -> float:

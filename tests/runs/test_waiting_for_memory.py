@@ -14,9 +14,9 @@ from reflection_app.adapters.sandbox.memory import reserved_memory
 from reflection_app.runs.advance import advance
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run, Step, StepState
+from tests import given
 from tests.adapters.sandbox.test_memory_bound import has_queue_head
 from tests.pace import PATIENCE_S
-from tests.runs.scripts import RIGHT, code_run
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -29,7 +29,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_it_keeps_its_lease_and_is_not_charged_for_the_wait(settings: Settings, tmp_path: Path) -> None:
     settings.SANDBOX_MEMORY_MB, settings.DATA_DIR = 64, tmp_path
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     thread = threading.Thread(target=advance, args=(run.pk,))
     with reserved_memory(SandboxLimits()):
         started = time.monotonic()

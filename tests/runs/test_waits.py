@@ -19,8 +19,7 @@ from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import wait_for
-from tests.factories import make_project, submit
-from tests.runs.scripts import WRONG, code_run
+from tests import given
 
 pytestmark = pytest.mark.django_db
 MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
@@ -33,7 +32,7 @@ def asked_for(effect: Wait, lease: Lease) -> tuple[Performed[Any] | None, Journa
 
 
 def waiting_run() -> Run:
-    run = submit(make_project())
+    run = given.submitted_run(given.project())
     lease = claim(run.pk)
     assert lease is not None
     passed, journal = asked_for(MINUTE, lease)
@@ -93,13 +92,13 @@ def put_off(run: Run, monkeypatch: pytest.MonkeyPatch, *, asked_s: float | None)
 
 
 def test_a_provider_that_asks_for_more_time_than_is_left_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = put_off(code_run({}, limits={"time_budget_s": 25}), monkeypatch, asked_s=3600)
+    run = put_off(given.code_run({}, limits={"time_budget_s": 25}), monkeypatch, asked_s=3600)
     assert (run.outcome, run.not_before, run.failures) == ("failed", None, 0)
     assert run.error == "the model's provider asked to wait 3600 s, and the run has 25 s left: 429: slow down"
 
 
 def test_a_provider_is_left_alone_for_as_long_as_it_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = put_off(code_run({}, limits={"time_budget_s": 7200}), monkeypatch, asked_s=3600)
+    run = put_off(given.code_run({}, limits={"time_budget_s": 7200}), monkeypatch, asked_s=3600)
     assert (run.state, run.waiting_for) == (RunState.QUEUED, "as the model's provider asked")
     assert run.not_before is not None
     assert timedelta(minutes=59) < run.not_before - timezone.now() <= timedelta(hours=1)
@@ -111,7 +110,7 @@ def test_a_provider_is_left_alone_for_as_long_as_it_asked(monkeypatch: pytest.Mo
 
 
 def test_a_provider_that_asks_for_patience_is_asked_eight_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({}, limits={"time_budget_s": 7200})
+    run = given.code_run({}, limits={"time_budget_s": 7200})
     for waits in range(1, 8):
         run = put_off(run, monkeypatch, asked_s=30)
         assert (run.state, run.asked_waits, run.failures, run.waiting_for) == (
@@ -125,7 +124,7 @@ def test_a_provider_that_asks_for_patience_is_asked_eight_times(monkeypatch: pyt
 
 
 def test_waits_that_were_asked_for_are_no_failures_and_failures_are_no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({}, limits={"time_budget_s": 7200})
+    run = given.code_run({}, limits={"time_budget_s": 7200})
     for asked_s in (30, 30, 30, 30, None, 30, None, 30):
         run = put_off(run, monkeypatch, asked_s=asked_s)
         assert run.state == RunState.QUEUED
@@ -136,7 +135,7 @@ def test_waits_that_were_asked_for_are_no_failures_and_failures_are_no_waits(mon
 
 
 def test_a_provider_that_stays_broken_leaves_a_ticket_and_a_report_of_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({}, limits={"time_budget_s": 7200})
+    run = given.code_run({}, limits={"time_budget_s": 7200})
     for _ in range(3):
         assert not Ticket.objects.filter(run=run).exists()
         run = put_off(run, monkeypatch, asked_s=None)
@@ -149,7 +148,7 @@ def test_a_provider_that_stays_broken_leaves_a_ticket_and_a_report_of_a_crash(mo
 
 
 def test_waits_add_up_over_the_whole_run_though_calls_in_between_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({"attempt-1/answer": WRONG}, limits={"time_budget_s": 100})
+    run = given.code_run({"attempt-1/answer": given.WRONG}, limits={"time_budget_s": 100})
     with monkeypatch.context() as patched:
         run = put_off(run, patched, asked_s=60)
     Run.objects.filter(pk=run.pk).update(not_before=None)
@@ -173,7 +172,7 @@ def test_waits_add_up_over_the_whole_run_though_calls_in_between_are_answered(mo
 def test_a_wait_over_a_minute_is_held_by_no_worker_and_the_sweep_brings_it_back(
     monkeypatch: pytest.MonkeyPatch, delay_s: float
 ) -> None:
-    run = code_run({}, limits={"time_budget_s": 7200})
+    run = given.code_run({}, limits={"time_budget_s": 7200})
     with monkeypatch.context() as patched:
         patched.setattr("reflection_app.runs.performing.complete", busy_for(delay_s))
         before = queue_length("desk")
@@ -189,7 +188,7 @@ def test_a_wait_over_a_minute_is_held_by_no_worker_and_the_sweep_brings_it_back(
 
 
 def test_a_shorter_wait_is_brought_back_to_the_second_by_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({}, limits={"time_budget_s": 7200})
+    run = given.code_run({}, limits={"time_budget_s": 7200})
     with monkeypatch.context() as patched:
         patched.setattr("reflection_app.runs.performing.complete", busy_for(60.0))
         before = queue_length("desk")

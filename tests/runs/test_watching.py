@@ -17,7 +17,7 @@ from reflection_app.adapters.llm.provider import Streams
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests.factories import make_project, submit
+from tests import given
 from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S
 from tests.runs.test_run_socket import connected, in_thread, member_of, play
@@ -41,7 +41,7 @@ def wait_until_watched(run_id: UUID) -> None:
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("watched", models_by_role={"default": MODEL})
+    return given.project("watched", models_by_role={"default": MODEL})
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def streamed(server: OpenAIServer) -> int:
 
 
 def test_an_open_page_marks_its_run_and_no_other(project: Project) -> None:
-    run, other = submit(project, mode="actor_critic"), submit(project, mode="actor_critic")
+    run, other = given.submitted_run(project, mode="actor_critic"), given.submitted_run(project, mode="actor_critic")
     client = member_of(project)
 
     async def scene() -> None:
@@ -94,7 +94,7 @@ def test_a_mark_runs_out() -> None:
 
 
 def test_a_worker_streams_only_what_is_watched(project: Project, server: OpenAIServer) -> None:
-    unseen, seen = (submit(project, mode="actor_critic", limits={"max_iterations": 1}) for _ in range(2))
+    unseen, seen = (given.submitted_run(project, mode="actor_critic", limits={"max_iterations": 1}) for _ in range(2))
     advance(unseen.pk)
     assert server.requests
     assert streamed(server) == 0
@@ -107,7 +107,7 @@ def test_a_worker_streams_only_what_is_watched(project: Project, server: OpenAIS
 
 
 def test_a_worker_streams_where_somebody_has_a_page_of_the_project_open(project: Project, server: OpenAIServer) -> None:
-    run = submit(project, mode="actor_critic", limits={"max_iterations": 1})
+    run = given.submitted_run(project, mode="actor_critic", limits={"max_iterations": 1})
     mark_watched(project.pk, for_s=60)
     wait_until_watched(project.pk)
     advance(run.pk)
@@ -121,7 +121,7 @@ def test_without_a_broker_answers_come_whole(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    run = submit(project, mode="actor_critic", limits={"max_iterations": 2})
+    run = given.submitted_run(project, mode="actor_critic", limits={"max_iterations": 2})
     lonely = watch_without_broker(f"unix://{tmp_path}/none.sock")
     with caplog.at_level(logging.WARNING, logger=live.__name__):
         for _ in range(3):

@@ -22,9 +22,9 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from reflection_app.runs.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runs.models import Attempt, Run, RunState, Step
+from tests import given
 from tests.pace import PATIENCE_S
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, code_run, scripted_run
 from tests.runs.test_crashes import counted_calls, let_lease_end, let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +41,7 @@ def die_with(runs: Sequence[Run], monkeypatch: pytest.MonkeyPatch) -> list[UUID]
 
 
 def test_runs_that_die_together_again_and_again_are_never_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [code_run({"attempt-1/answer": RIGHT}) for _ in range(3)]
+    runs = [given.code_run({"attempt-1/answer": given.RIGHT}) for _ in range(3)]
     for _ in range(3):
         assert set(die_with(runs, monkeypatch)) == {run.pk for run in runs}
     for _ in range(7):
@@ -57,15 +57,15 @@ def test_runs_that_die_together_again_and_again_are_never_given_up(monkeypatch: 
 
 
 def test_a_run_that_workers_die_of_is_told_by_who_else_died(monkeypatch: pytest.MonkeyPatch) -> None:
-    poison = code_run({"attempt-1/answer": RIGHT})
+    poison = given.code_run({"attempt-1/answer": given.RIGHT})
     for _ in range(5):
         # Each time in other company, which does no harm.
-        company = code_run({"attempt-1/answer": RIGHT})
+        company = given.code_run({"attempt-1/answer": given.RIGHT})
         die_with([poison, company], monkeypatch)
         advance(company.pk)
         company.refresh_from_db()
         assert company.outcome == "succeeded"
-    last = code_run({"attempt-1/answer": RIGHT})
+    last = given.code_run({"attempt-1/answer": given.RIGHT})
     assert die_with([poison, last], monkeypatch) == [last.pk]
     poison.refresh_from_db()
     assert poison.outcome == "failed"
@@ -73,7 +73,7 @@ def test_a_run_that_workers_die_of_is_told_by_who_else_died(monkeypatch: pytest.
 
 
 def test_a_worker_that_was_stopped_for_a_while_keeps_its_runs_where_nobody_took_them() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     lease = claim(run.pk)
     assert lease is not None
     with keeper.keep(lease):
@@ -84,7 +84,7 @@ def test_a_worker_that_was_stopped_for_a_while_keeps_its_runs_where_nobody_took_
 
 def a_run_slowly_answered(monkeypatch: pytest.MonkeyPatch, meanwhile: Any) -> tuple[Run, list[str]]:
     """A run whose first model call is answered only after `meanwhile(run)` has been; and the calls that are made."""
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
     calls = counted_calls(monkeypatch)
     perform, is_first = performing.perform, [True]
 
@@ -172,7 +172,7 @@ def test_nothing_is_brought_to_a_run_that_has_ended(monkeypatch: pytest.MonkeyPa
 
 
 def test_leases_are_renewed_while_every_connection_of_the_pool_is_taken() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     lease = claim(run.pk)
     assert lease is not None
     soon = timezone.now() + timedelta(seconds=1)
@@ -190,7 +190,7 @@ def silent_run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
     settings.RUN_LEASE_S = 3.0
     # Not this process, of which an earlier test's keeper may still have a session.
     monkeypatch.setattr(leases, "PROCESS", uuid4().bytes[:8])
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     assert claim(run.pk) is not None
     # Held, and so no younger than the silence.
     connection.ensure_connection()
@@ -247,7 +247,7 @@ def test_who_was_claimed_later_counts_as_company_too(monkeypatch: pytest.MonkeyP
     """A process that is gone takes all its runs with it, also those whose lease was given a moment ago."""
     settings.RUN_LEASE_S = 1.2
     connection.ensure_connection()
-    first, last = (code_run({"attempt-1/answer": RIGHT}) for _ in range(2))
+    first, last = (given.code_run({"attempt-1/answer": given.RIGHT}) for _ in range(2))
     for _ in range(6):
         monkeypatch.setattr(leases, "PROCESS", uuid4().bytes[:8])
         Run.objects.update(not_before=None)
@@ -264,7 +264,7 @@ def test_who_was_claimed_later_counts_as_company_too(monkeypatch: pytest.MonkeyP
 
 
 def test_after_an_outage_longer_than_a_lease_nobody_is_taken_for_dead() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     lease = claim(run.pk)
     assert lease is not None
     Run.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -281,7 +281,7 @@ def test_after_an_outage_longer_than_a_lease_nobody_is_taken_for_dead() -> None:
 
 
 def test_a_keeper_that_cannot_start_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    run, own = code_run({"attempt-1/answer": RIGHT}), leases.LeaseKeeper()
+    run, own = given.code_run({"attempt-1/answer": given.RIGHT}), leases.LeaseKeeper()
     lease = claim(run.pk)
     assert lease is not None
 
@@ -315,7 +315,7 @@ def test_a_start_that_the_database_forgot_is_written_with_its_answer(monkeypatch
 
 
 def test_a_commit_that_was_made_is_not_charged_again_where_its_answer_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    run = given.scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
     once = journal_writes._commit_once
     is_lost: list[bool] = []
 
@@ -347,7 +347,7 @@ def test_a_late_answer_leaves_the_time_that_others_took(monkeypatch: pytest.Monk
 
 
 def test_a_message_that_comes_too_early_by_the_databases_clock_is_sent_again() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     Run.objects.filter(pk=run.pk).update(not_before=timezone.now() + timedelta(seconds=5))
     after_s = advance(run.pk)
     assert after_s is not None
@@ -358,8 +358,8 @@ def test_a_message_that_comes_too_early_by_the_databases_clock_is_sent_again() -
 
 
 def test_what_was_lost_is_asked_for_again_also_beside_a_long_queue() -> None:
-    lost, never_asked = (code_run({"attempt-1/answer": RIGHT}) for _ in range(2))
-    waiting = [code_run({"attempt-1/answer": RIGHT}) for _ in range(MOST_BESIDE_A_QUEUE)]
+    lost, never_asked = (given.code_run({"attempt-1/answer": given.RIGHT}) for _ in range(2))
+    waiting = [given.code_run({"attempt-1/answer": given.RIGHT}) for _ in range(MOST_BESIDE_A_QUEUE)]
     Run.objects.update(enqueued_at=timezone.now() - timedelta(hours=1))
     Run.objects.filter(pk=lost.pk).update(enqueued_at=timezone.now() - timedelta(hours=5))
     Run.objects.filter(pk=never_asked.pk).update(enqueued_at=None)

@@ -14,8 +14,8 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import MOST_DEATHS, take_back_expired
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import RIGHT, code_run, scripted_run
 from tests.runs.test_crashes import let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +41,7 @@ def failing_once(error: Exception, *, at: int, after: bool = False) -> Any:
 def test_a_database_away_for_a_moment_costs_no_answer_and_doubles_nothing(
     at: int, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     lost = OperationalError("the connection is lost")
     monkeypatch.setattr(journal_writes, "_commit_once", failing_once(lost, at=at, after=after))
     advance(run.pk)
@@ -56,7 +56,7 @@ def test_a_database_away_for_a_moment_costs_no_answer_and_doubles_nothing(
 def test_a_result_that_the_database_refuses_fails_the_run_once_with_what_it_cost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     monkeypatch.setattr(journal_writes, "_commit_once", failing_once(DataError("invalid byte"), at=2))
     assert advance(run.pk) is None
 
@@ -68,7 +68,7 @@ def test_a_result_that_the_database_refuses_fails_the_run_once_with_what_it_cost
 
 
 def test_a_loop_that_ends_before_its_journal_does_is_a_mismatch() -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     advance(run.pk)
     Run.objects.filter(pk=run.pk).update(state=RunState.QUEUED, outcome=None)
     Step.objects.create(
@@ -82,7 +82,9 @@ def test_a_loop_that_ends_before_its_journal_does_is_a_mismatch() -> None:
 
 
 def test_a_verdict_that_no_longer_parses_keeps_neither_its_run_nor_others_from_the_sweep() -> None:
-    broken, other = (scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(10)}) for _ in range(2))
+    broken, other = (
+        given.scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(10)}) for _ in range(2)
+    )
     for run in (broken, other):
         advance(run.pk)
     Verdict.objects.filter(attempt__run=broken).update(issues=[{"severity": "unheard of"}])
@@ -101,7 +103,7 @@ def test_costs_are_kept_with_all_their_places_rounded_up() -> None:
         "costly",
         {"attempt-1/answer": ScriptedAnswer(text="x", cost_usd="0.000099995001")},
     )
-    run = scripted_run({}, limits={"cost_budget_usd": "0.0001"})
+    run = given.scripted_run({}, limits={"cost_budget_usd": "0.0001"})
     run.spec["models"] = {"default": model}
     run.save()
     advance(run.pk)
@@ -118,7 +120,7 @@ def test_a_person_who_accepted_an_earlier_attempt_in_an_audit_is_heard_when_the_
         "attempt-2/answer": "second",
         "attempt-2/critique": critique(10),
     }
-    run = scripted_run(answers)
+    run = given.scripted_run(answers)
     advance(run.pk)
     first = Attempt.objects.get(run=run, number=1)
     Verdict.objects.create(attempt=first, referee=6, verdict=VerdictName.PASS, score=95)
@@ -132,7 +134,7 @@ def test_a_person_who_accepted_an_earlier_attempt_in_an_audit_is_heard_when_the_
 
 
 def test_a_database_that_stays_away_for_longer_loses_no_answer_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     write, calls = journal_writes._commit_once, [0]
 
     def away(*args: Any, **kwargs: Any) -> None:
@@ -153,7 +155,7 @@ def test_a_database_that_stays_away_for_longer_loses_no_answer_either(monkeypatc
 
 def test_a_database_that_goes_away_with_its_answer_is_charged_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last write before the outage was made, and nobody heard of it until the run was taken up again."""
-    run = code_run({"attempt-1/answer": RIGHT})
+    run = given.code_run({"attempt-1/answer": given.RIGHT})
     write, is_written, writes, looks = journal_writes._commit_once, journal_writes.is_written, [0], [0]
     lost = OperationalError("the connection is lost")
 

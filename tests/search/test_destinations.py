@@ -10,7 +10,7 @@ from reflection_app.search.destinations import may_open, offered
 from reflection_app.web.access import DeskRequest, Place, place_of
 from reflection_app.web.pages import Page, all_pages
 from reflection_app.web.urls import project_pages
-from tests.factories import make_member, make_project
+from tests import given
 
 pytestmark = pytest.mark.django_db
 # Pages without an id in their address that are no place to go to: they change something, or are parts of others.
@@ -47,7 +47,7 @@ NO_DESTINATION = {
 
 
 def place_for(role: Role) -> tuple[Place, DeskRequest]:
-    user = make_member(make_project(), role)
+    user = given.member(given.project(), role)
     request = DeskRequest()
     request.user = user
     return place_of(request, Membership.objects.select_related("project").get(user=user)), request

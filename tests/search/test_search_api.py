@@ -5,57 +5,36 @@ import pytest
 from reflection_app.core.models import Scope
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
-from tests.api.caller import assert_problem, fields, make_caller
-from tests.factories import submit
+from tests import given, then
 from tests.notebook.entries import make_entry
-from tests.search.things import make_things
+from tests.search.things import Things, make_things
 
 pytestmark = pytest.mark.django_db
 EVERY_KIND = {"runs", "reviews", "entries", "tickets", "reports", "sessions", "tool_failures"}
 
 
-def test_it_answers_what_the_page_shows() -> None:
-    things = make_things("asked")
-    answer = make_caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_READ]).get("search", q="kettle")
-    assert answer.status == 200
-    found = {group["kind"]: group for group in answer.body["groups"]}
-    assert found.keys() == EVERY_KIND
-    assert (found["runs"]["total"], found["runs"]["total_is_exact"]) == (2, True)
-    (ticket,) = found["tickets"]["results"]
-    assert ticket == {
-        "id": things.ticket.ticket_id,
-        "title": things.ticket.run.task.title,
-        "detail": f"{things.ticket.ticket_id} · The kettle leaks",
-        "state": "open",
-        "match": "words",
-        "run_id": str(things.ticket.run_id),
-        "created_at": ticket["created_at"],
-        "path": f"/p/asked/tickets/{things.ticket.ticket_id}/",
-    }
-    assert [
-        one["match"] for one in make_caller(things.project).get("search", q="EXT-7").body["groups"][0]["results"]
-    ] == ["exact"]
+@pytest.fixture(scope="module")
+def things(module_transaction: None) -> Things:
+    return make_things()
 
 
-def test_entries_need_a_scope_of_their_own() -> None:
-    things = make_things()
+def test_entries_need_a_scope_of_their_own(things: Things) -> None:
     make_entry(things.project, name="Another kettle", state="proposed")
-    caller = make_caller(things.project, [Scope.RUNS_READ])
+    caller = given.caller(things.project, [Scope.RUNS_READ])
     assert {group["kind"] for group in caller.get("search", q="kettle").body["groups"]} == EVERY_KIND - {"entries"}
     refused = caller.get("search", q="kettle", kinds="runs,entries")
-    assert_problem(refused, 403)
+    then.refused(refused, 403)
     assert "notebook:read" in refused.body["detail"]
-    reading = make_caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_READ])
+    reading = given.caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_READ])
     (group,) = reading.get("search", q="kettle", kinds="entries").body["groups"]
     assert [one["state"] for one in group["results"]] == ["approved"]
-    curating = make_caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
+    curating = given.caller(things.project, [Scope.RUNS_READ, Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
     (group,) = curating.get("search", q="kettle", kinds="entries").body["groups"]
     assert [one["state"] for one in group["results"]] == ["approved", "proposed"]
 
 
-def test_only_the_kinds_that_are_named_are_searched() -> None:
-    things = make_things()
-    found = make_caller(things.project).get("search", q="kettle", kinds="tickets,sessions").body["groups"]
+def test_only_the_kinds_that_are_named_are_searched(things: Things) -> None:
+    found = given.caller(things.project).get("search", q="kettle", kinds="tickets,sessions").body["groups"]
     assert [group["kind"] for group in found] == ["tickets", "sessions"]
 
 
@@ -64,23 +43,22 @@ def test_only_the_kinds_that_are_named_are_searched() -> None:
     [({}, "q"), ({"q": "a" * 201}, "q"), ({"q": "a\x00"}, "q"), ({"q": "a", "kinds": "runs,pages"}, "kinds")],
 )
 def test_what_cannot_be_read_is_named(query: dict[str, str], field: str) -> None:
-    answer = make_caller().get("search", **query)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    answer = given.caller().get("search", **query)
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
 
 
 @pytest.mark.parametrize("letter", ["\ufdfa", "\u3300"])
 def test_what_is_longer_in_usual_letters_is_found_like_any_other(letter: str) -> None:
-    caller = make_caller()
-    run = submit(caller.project, external_id=letter * 200)
+    caller = given.caller()
+    run = given.submitted_run(caller.project, external_id=letter * 200)
     (group,) = caller.get("search", q=letter * 200).body["groups"]
     assert [(one["id"], one["match"]) for one in group["results"]] == [(str(run.pk), "exact")]
 
 
-def test_whoever_is_answered_with_a_run_knows_of_it() -> None:
-    things = make_things()
+def test_whoever_is_answered_with_a_run_knows_of_it(things: Things) -> None:
     # Of a decision that somebody knows of, none is taken back.
     Review.objects.filter(pk=things.review.pk).update(state="decided", decision="approve", decided_seq=2)
     Run.objects.filter(pk=things.review.run_id).update(last_event_seq=3, told_seq=0)
-    make_caller(things.project).get("search", q="judge the kettle")
+    given.caller(things.project).get("search", q="judge the kettle")
     assert Run.objects.get(pk=things.review.run_id).told_seq == 3

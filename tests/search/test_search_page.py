@@ -5,28 +5,16 @@ import re
 import pytest
 from django.test import Client
 
-from reflection_app.core.models import Role
-from tests.factories import make_member, make_project, submit
+from tests import given
 from tests.search.things import make_things
 
 pytestmark = pytest.mark.django_db
 DIALOG = {"HX-Request": "true", "HX-Target": "search-options"}
 
 
-def test_the_page_works_as_a_plain_form(client: Client) -> None:
-    things = make_things("plain")
-    client.force_login(make_member(things.project, Role.VIEWER))
-    page = client.get("/p/plain/search/", {"q": "kettle"}).text
-    for path in (f"runs/{things.run.pk}", f"reviews/{things.review.pk}", f"tickets/{things.ticket.ticket_id}"):
-        assert f'href="/p/plain/{path}/"' in page
-    assert '<input class="input" id="search-q" type="search" name="q" value="kettle"' in page
-    # The header's form is there on every page.
-    assert 'action="/p/plain/search/"' in client.get("/p/plain/tickets/").text
-
-
 def test_results_are_options_in_the_dialog_and_plain_links_on_the_page(client: Client) -> None:
     things = make_things("parts")
-    client.force_login(make_member(things.project))
+    client.force_login(given.member(things.project))
     part = client.get("/p/parts/search/", {"q": "kettle"}, headers=DIALOG).text
     assert "<html" not in part
     ids = re.findall(r'role="option" id="([\w-]+)"', part)
@@ -37,10 +25,24 @@ def test_results_are_options_in_the_dialog_and_plain_links_on_the_page(client: C
     assert "role=" not in swapped.replace('role="img"', "")
 
 
+def test_a_list_shows_all_that_a_search_finds(client: Client) -> None:
+    things = make_things("listed")
+    client.force_login(given.member(things.project))
+    lists = {"runs": "runs", "tickets": "tickets", "reports": "reports", "transcripts": "sessions"}
+    lists |= {"tools/failures": "failures"}
+    for path, called in lists.items():
+        found, none = (client.get(f"/p/listed/{path}/", {"q": word}) for word in ("kettle", "teapot"))
+        assert len(found.context[called]) == (2 if path == "runs" else 1)
+        assert len(none.context[called]) == 0
+        assert "teapot" in none.text
+    [row] = client.get("/p/listed/reviews/", {"q": "kettle judg"}).context["rows"]
+    assert row.review.pk == things.review.pk
+
+
 def test_what_was_found_is_escaped(client: Client) -> None:
-    project = make_project("marked")
-    submit(project, objective="<script>alert(1)</script> kettle", external_id='"><b>')
-    client.force_login(make_member(project))
+    project = given.project("marked")
+    given.submitted_run(project, objective="<script>alert(1)</script> kettle", external_id='"><b>')
+    client.force_login(given.member(project))
     page = (
         client.get("/p/marked/search/", {"q": 'kettle"><i>'}).text
         + client.get("/p/marked/search/", {"q": "kettle"}).text
@@ -50,37 +52,11 @@ def test_what_was_found_is_escaped(client: Client) -> None:
     assert "<i>" not in page
 
 
-@pytest.mark.parametrize(
-    ("kind", "called"),
-    [
-        ("runs", "runs"),
-        ("tickets", "tickets"),
-        ("reports", "reports"),
-        ("transcripts", "sessions"),
-        ("tools/failures", "failures"),
-    ],
-)
-def test_a_list_shows_all_that_a_search_finds(client: Client, kind: str, called: str) -> None:
-    things = make_things("listed")
-    client.force_login(make_member(things.project))
-    assert len(client.get(f"/p/listed/{kind}/", {"q": "kettle"}).context[called]) == (2 if kind == "runs" else 1)
-    assert len(client.get(f"/p/listed/{kind}/", {"q": "teapot"}).context[called]) == 0
-    assert "teapot" in client.get(f"/p/listed/{kind}/", {"q": "teapot"}).text
-
-
-def test_the_queue_shows_all_that_a_search_finds(client: Client) -> None:
-    things = make_things("queued")
-    client.force_login(make_member(things.project))
-    assert [row.review.pk for row in client.get("/p/queued/reviews/", {"q": "kettle judg"}).context["rows"]] == [
-        things.review.pk
-    ]
-
-
 def test_a_link_leads_to_all_of_a_kind(client: Client) -> None:
-    project = make_project("many")
+    project = given.project("many")
     for number in range(7):
-        submit(project, objective=f"Boil kettle {number}")
-    client.force_login(make_member(project))
+        given.submitted_run(project, objective=f"Boil kettle {number}")
+    client.force_login(given.member(project))
     page = client.get("/p/many/search/", {"q": "kettle & boil"}).text
     assert "All 7 in “Runs”" in page
     link = re.search(r'found-all" href="([^"]+)"', page)

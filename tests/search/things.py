@@ -9,7 +9,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 from reflection_app.search.results import Group, Hit, Kind, search
 from reflection_app.sessions.models import Transcript
-from tests.factories import make_project, submit
+from tests import given
 from tests.notebook.entries import make_entry
 from tests.repairs.reports import begun_run, kept_report
 from tests.repairs.tool_failures import report
@@ -29,8 +29,8 @@ class Things:
 
 
 def make_things(slug: str | None = None) -> Things:
-    project = make_project(slug)
-    run = submit(project, objective="Describe the kettle", external_id="EXT-7", agent="porter")
+    project = given.project(slug)
+    run = given.submitted_run(project, objective="Describe the kettle", external_id="EXT-7", agent="porter")
     (review,) = waiting_rows(project, 1)
     review.run.task.objective = "Judge the kettle"
     review.run.task.save(update_fields=["objective"])

@@ -10,9 +10,8 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript
 from reflection_app.sessions.reflectors import begin_due_reflectors
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 _numbers = count(1)
 ON = {"reflection": "post_hoc"}
@@ -52,7 +51,7 @@ DONE = {"attempt-1/answer": "blue", "attempt-1/critique": critique(90, approved=
 def watched_project(**fields: Any) -> Project:
     """A project of which runs are looked back at once they have ended."""
     policy = {"audit_share": 0, "unsettled_waits": False}
-    return make_project(f"looked-back-{next(_numbers)}", **({"notebook": ON, "review_policy": policy} | fields))
+    return given.project(f"looked-back-{next(_numbers)}", **({"notebook": ON, "review_policy": policy} | fields))
 
 
 def session_project(answers: dict[str, str] | None = None, **fields: Any) -> Project:
@@ -65,7 +64,7 @@ def ended_run(answers: dict[str, str] | None = None, *, project: Project | None 
     """A run that has ended well, and whose forks, if any, are queued."""
     said = DONE | (BOTH if answers is None else answers)
     submission.setdefault("mode", "actor_critic")
-    run = scripted_run(said, project=project or watched_project(), **submission)
+    run = given.scripted_run(said, project=project or watched_project(), **submission)
     advance(run.pk)
     begin_due_reflectors()
     run.refresh_from_db()

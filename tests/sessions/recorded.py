@@ -9,7 +9,7 @@ import pytest
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
-from tests.factories import make_project
+from tests import given
 
 RECORDED = Path(__file__).parents[3] / "shared" / "data" / "tau_bench" / "airline_gpt4o.jsonl"
 INLINE = {"mode": "inline", "every_turns": 5}
@@ -27,7 +27,7 @@ def watched_project(answers: dict[str, str] | None = None, **fields: Any) -> Pro
         answers if answers is not None else {f"reflection-{n}/answer": reflection(f"Advice {n}") for n in range(1, 21)}
     )
     model = register_script(f"reflector-{next(_numbers)}", said)
-    return make_project(models_by_role={"default": model}, **fields)
+    return given.project(models_by_role={"default": model}, **fields)
 
 
 def turns(*said: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.sessions.otlp.conversation import NOT_KEPT, conversation_of_spans
 from reflection_app.sessions.otlp.messages import messages_of
@@ -140,66 +141,42 @@ def test_a_models_failure_is_known_and_is_no_turn() -> None:
     assert [message["role"] for message in found.messages] == ["user"]
 
 
-FORMS: list[tuple[str, dict[str, Any], tuple[SpanEvent, ...]]] = [
-    (
-        "events with a body",
+CALL = {"id": "call_1", "type": "function", "function": {"name": "cancel", "arguments": "{}"}}
+BOOKS, CANCEL = {"content": "You book flights."}, {"content": "Cancel my trip."}
+ASKED = json.dumps([{"role": "system", **BOOKS}, {"role": "user", **CANCEL}])
+CALLING = {"role": "assistant", "tool_calls": [CALL]}
+# Attributes and events, by what is special about them.
+FORMS: dict[str, tuple[dict[str, Any], tuple[SpanEvent, ...]]] = {
+    "events with a body": (
         {},
         (
-            SpanEvent("gen_ai.system.message", {"content": "You book flights."}),
-            SpanEvent("gen_ai.user.message", {"content": "Cancel my trip."}),
-            SpanEvent(
-                "gen_ai.choice",
-                {
-                    "index": 0,
-                    "finish_reason": "tool_calls",
-                    "message": json.dumps(
-                        {
-                            "role": "assistant",
-                            "tool_calls": [
-                                {"id": "call_1", "type": "function", "function": {"name": "cancel", "arguments": "{}"}}
-                            ],
-                        }
-                    ),
-                },
-            ),
+            SpanEvent("gen_ai.system.message", BOOKS),
+            SpanEvent("gen_ai.user.message", CANCEL),
+            SpanEvent("gen_ai.choice", {"index": 0, "finish_reason": "tool_calls", "message": json.dumps(CALLING)}),
         ),
     ),
-    (
-        "events with their content in one attribute",
+    "events with their content in one attribute": (
         {},
         (
-            SpanEvent("gen_ai.system.message", {"gen_ai.event.content": '{"content": "You book flights."}'}),
-            SpanEvent("gen_ai.user.message", {"gen_ai.event.content": '{"content": "Cancel my trip."}'}),
-            SpanEvent(
-                "gen_ai.choice",
-                {
-                    "gen_ai.event.content": json.dumps(
-                        {
-                            "message": {
-                                "tool_calls": [{"id": "call_1", "function": {"name": "cancel", "arguments": "{}"}}]
-                            }
-                        }
-                    )
-                },
-            ),
+            SpanEvent("gen_ai.system.message", {"gen_ai.event.content": json.dumps(BOOKS)}),
+            SpanEvent("gen_ai.user.message", {"gen_ai.event.content": json.dumps(CANCEL)}),
+            SpanEvent("gen_ai.choice", {"gen_ai.event.content": json.dumps({"message": {"tool_calls": [CALL]}})}),
         ),
     ),
-    (
-        "an event with the details of the call",
+    "an event with the details of the call": (
         {},
         (
             SpanEvent(
                 "gen_ai.client.inference.operation.details",
                 {
-                    "gen_ai.system_instructions": [{"type": "text", "content": "You book flights."}],
+                    "gen_ai.system_instructions": [{"type": "text", **BOOKS}],
                     "gen_ai.input.messages": [text("user", "Cancel my trip.")],
                     "gen_ai.output.messages": [asks("cancel", "call_1")],
                 },
             ),
         ),
     ),
-    (
-        "numbered attributes",
+    "numbered attributes": (
         {
             "gen_ai.prompt.0.role": "system",
             "gen_ai.prompt.0.content": "You book flights.",
@@ -212,49 +189,25 @@ FORMS: list[tuple[str, dict[str, Any], tuple[SpanEvent, ...]]] = [
         },
         (),
     ),
-    (
-        "prompt and completion as JSON in events",
+    "prompt and completion as JSON in events": (
         {},
         (
-            SpanEvent(
-                "gen_ai.content.prompt",
-                {
-                    "gen_ai.prompt": json.dumps(
-                        [
-                            {"role": "system", "content": "You book flights."},
-                            {"role": "user", "content": "Cancel my trip."},
-                        ]
-                    )
-                },
-            ),
-            SpanEvent(
-                "gen_ai.content.completion",
-                {
-                    "gen_ai.completion": json.dumps(
-                        [
-                            {
-                                "role": "assistant",
-                                "tool_calls": [{"id": "call_1", "function": {"name": "cancel", "arguments": "{}"}}],
-                            }
-                        ]
-                    )
-                },
-            ),
+            SpanEvent("gen_ai.content.prompt", {"gen_ai.prompt": ASKED}),
+            SpanEvent("gen_ai.content.completion", {"gen_ai.completion": json.dumps([CALLING])}),
         ),
     ),
-    (
-        "system instructions beside the messages",
+    "system instructions beside the messages": (
         {
-            "gen_ai.system_instructions": '[{"type": "text", "content": "You book flights."}]',
+            "gen_ai.system_instructions": json.dumps([{"type": "text", **BOOKS}]),
             "gen_ai.input.messages": json.dumps([text("user", "Cancel my trip.")]),
             "gen_ai.output.messages": json.dumps([asks("cancel", "call_1")]),
         },
         (),
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("attributes", "events"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
+@pytest.mark.parametrize(("attributes", "events"), FORMS.values(), ids=FORMS)
 def test_every_form_that_the_conventions_had_says_the_same(
     attributes: dict[str, Any], events: tuple[SpanEvent, ...]
 ) -> None:
@@ -453,12 +406,13 @@ HOLDING = {
 }
 
 
-@pytest.mark.parametrize("said", HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])
 @pytest.mark.parametrize("name", HOLDING)
-def test_whatever_an_agent_sends_makes_a_session_that_can_be_stored(said: Any, name: str) -> None:
-    sent = Span(trace_id=TRACE_ID, span_id="a" * 16, attributes=HOLDING[name] | {name: said})
-    found = conversation_of_spans([sent])
-    TranscriptSubmission(messages=found.messages, agent=found.agent[:120])
+def test_whatever_an_agent_sends_makes_a_session_that_can_be_stored(name: str) -> None:
+    for said in HOSTILE:
+        sent = Span(trace_id=TRACE_ID, span_id="a" * 16, attributes=HOLDING[name] | {name: said})
+        found = conversation_of_spans([sent])
+        TranscriptSubmission(messages=found.messages, agent=found.agent[:120])
+        assert is_storable(list(found.messages))
 
 
 def test_spans_that_are_their_own_parents_end_like_others() -> None:

@@ -4,34 +4,22 @@ import pytest
 from django.test import Client
 
 from notebook_app.models import Entry
-from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project, Role
-from reflection_app.sessions.models import Transcript
-from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
-from tests.api.caller import make_caller
-from tests.factories import make_project
+from reflection_app.core.models import Role
+from tests import given
 from tests.sessions.looking_back import (
     BOTH,
     ended_run,
     errors_said,
     finding,
-    forks_of,
     looked_back,
 )
-from tests.sessions.recorded import turns
-from tests.web.stories import logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def session(project: Project) -> Transcript:
-    given = {"messages": turns("hello", "bye"), "ended": True, "objective": "Be kind."}
-    return open_transcript(project, TranscriptSubmission.model_validate(given), actor=Actor())
+pytestmark = pytest.mark.django_db
 
 
 def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> None:
     run = ended_run()
-    logged_in(client, run.project, role=Role.VIEWER)
+    given.logged_in(client, run.project, role=Role.VIEWER)
     address = f"/p/{run.project.slug}/runs/{run.pk}/"
     page = client.get(address).text
     assert page.count("It is reading the work…") == 2
@@ -47,21 +35,11 @@ def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> N
     assert "score 61 of 100" in client.get(address).text
 
 
-def test_a_forks_own_page_leads_to_what_it_looks_back_at(client: Client) -> None:
-    run = ended_run()
-    logged_in(client, run.project)
-    fork = forks_of(run)["errors"].fork
-    page = client.get(f"/p/{run.project.slug}/runs/{fork.pk}/").text
-    assert "This run looks back at another:" in page
-    assert f'href="/p/{run.project.slug}/runs/{run.pk}/"' in page
-    assert "Looking for errors" in page
-
-
 def test_hostile_findings_stay_text(client: Client) -> None:
     evil = "<img src=x onerror=alert(1)>"
     run = ended_run({"errors-1": errors_said(finding(description=evil)), "memories-1": BOTH["memories-1"]})
     looked_back(run)
-    logged_in(client, run.project)
+    given.logged_in(client, run.project)
     section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
     assert evil not in section
     assert "&lt;img src=x" in section
@@ -69,7 +47,7 @@ def test_hostile_findings_stay_text(client: Client) -> None:
 
 def test_rest_tells_both_with_what_became_of_each_finding() -> None:
     run = ended_run()
-    caller = make_caller(run.project)
+    caller = given.caller(run.project)
     assert caller.get(f"runs/{run.pk}/reflectors").body["pending"] is True
     looked_back(run)
     told = caller.get(f"runs/{run.pk}/reflectors").body
@@ -78,5 +56,3 @@ def test_rest_tells_both_with_what_became_of_each_finding() -> None:
     [found] = errors["findings"]
     assert (found["category"], found["became"], found["name"]) == ("tool_misuse", "added", None)
     assert Entry.objects.filter(pk=found["entry_id"], kind="error_note").exists()
-    stranger = make_caller(make_project())
-    assert stranger.get(f"runs/{run.pk}/reflectors").status == 404

@@ -25,7 +25,8 @@ from reflection_app.sessions.otlp.conversation import Conversation, conversation
 from reflection_app.sessions.otlp.reading import unread_reasons
 from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, Span, _with_ids, read_export
 from reflection_app.sessions.traces import assemble_due
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.openai_server import OpenAIServer, Reply
 
 PAYLOADS = Path(__file__).parent / "otlp_payloads"
@@ -167,7 +168,7 @@ def test_a_trace_that_comes_in_many_requests_last_span_first_makes_the_same_sess
 def test_openinference_itself_exports_what_openais_client_streams_and_a_session_is_made_of_it(
     live_server: LiveServer,
 ) -> None:
-    caller = make_caller()
+    caller = given.caller()
     headers = {"Authorization": f"Bearer {caller.secret}"}
     provider = TracerProvider(resource=Resource.create({"service.name": "airline"}))
     provider.add_span_processor(

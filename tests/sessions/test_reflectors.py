@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.db import connection, connections
-from django.test import Client
 from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Evidence, Exposure
@@ -22,10 +21,10 @@ from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions import reflectors
-from reflection_app.sessions.models import Reflector
+from reflection_app.sessions.models import Reflector, ReflectorKind
+from reflection_app.sessions.reflectors import is_switched_on, reflection_mode
 from reflection_app.sessions.rows import name_of_finding
-from tests.factories import make_api_key, make_member
-from tests.runs.scripts import scripted_run
+from tests import given
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions.looking_back import (
     BOTH,
@@ -40,7 +39,7 @@ from tests.sessions.looking_back import (
     watched_project,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 CURATOR = By(label="Ann")
 
 
@@ -106,22 +105,21 @@ def test_they_begin_in_the_transaction_of_the_end_or_the_end_stands_without_them
 @pytest.mark.parametrize(
     ("desk", "project", "task", "begun"),
     [
-        ("off", None, None, False),
-        ("post_hoc", None, None, True),
-        ("off", "post_hoc", None, True),
-        ("post_hoc", "off", None, False),
-        ("post_hoc", "inline", None, False),
+        ("off", None, "", False),
+        ("post_hoc", None, "", True),
+        ("off", "post_hoc", "", True),
+        ("post_hoc", "off", "", False),
+        ("post_hoc", "inline", "", False),
         ("off", "off", "both", True),
         ("off", "both", "off", False),
     ],
 )
 def test_the_task_says_it_before_its_project_and_the_project_before_the_desk(
-    desk: str, project: str | None, task: str | None, *, begun: bool, settings: Settings
+    desk: str, project: str | None, task: str, *, begun: bool, settings: Settings
 ) -> None:
     settings.REFLECTION_MODE = desk
-    watched = watched_project(notebook={"reflection": project} if project else {})
-    run = ended_run(project=watched, reflection=task or {})
-    assert bool(forks_of(run)) is begun
+    watched = Project(notebook={"reflection": project} if project else {})
+    assert reflection_mode(watched, own=task).is_after is begun
 
 
 @pytest.mark.parametrize(
@@ -130,7 +128,6 @@ def test_the_task_says_it_before_its_project_and_the_project_before_the_desk(
         ({}, {}, {"errors", "memory"}),
         ({"error_reflector": False}, {}, {"memory"}),
         ({"memory_reflector": False}, {}, {"errors"}),
-        ({"error_reflector": False, "memory_reflector": False}, {}, set()),
         ({"error_reflector": False}, {"errors": True}, {"errors", "memory"}),
         ({}, {"memory": False}, {"errors"}),
         ({}, {"errors": False, "memory": False}, set()),
@@ -139,19 +136,20 @@ def test_the_task_says_it_before_its_project_and_the_project_before_the_desk(
 def test_each_is_switched_by_itself_and_the_task_goes_before_its_project(
     project: dict[str, bool], task: dict[str, bool], begun: set[str]
 ) -> None:
-    watched = watched_project(notebook={"reflection": "post_hoc"} | project)
-    assert set(forks_of(ended_run(project=watched, reflection=task))) == begun
+    watched = Project(notebook=project)
+    assert {kind.value for kind in ReflectorKind if is_switched_on(kind, watched, own=task)} == begun
 
 
-def test_a_switch_does_not_turn_on_what_its_project_never_does() -> None:
-    watched = watched_project(notebook={"reflection": "off"})
-    assert forks_of(ended_run(project=watched, reflection={"errors": True, "memory": True})) == {}
+def test_a_run_goes_by_its_own_mode_and_switches() -> None:
+    off = watched_project(notebook={"reflection": "off"})
+    assert forks_of(ended_run(project=off, reflection={"errors": True, "memory": True})) == {}
+    assert set(forks_of(ended_run(project=off, reflection={"mode": "both", "memory": False}))) == {"errors"}
 
 
 def test_what_was_cancelled_or_made_nothing_is_not_looked_back_at() -> None:
-    cancelled = scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
+    cancelled = given.scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
     cancel_run(cancelled, actor=Actor())
-    failed = scripted_run(BOTH, project=watched_project(), mode="actor_critic")
+    failed = given.scripted_run(BOTH, project=watched_project(), mode="actor_critic")
     advance(failed.pk)
     assert Run.objects.get(pk=failed.pk).outcome == "failed"
     assert not Reflector.objects.exists()
@@ -168,7 +166,7 @@ def test_a_script_without_words_for_them_is_not_looked_back_at_and_they_never_lo
 def test_the_small_local_model_looks_back_only_where_somebody_asked_for_it(settings: Settings) -> None:
     settings.REFLECTION_MODE, settings.LOCAL_MODEL_URL = "post_hoc", "http://127.0.0.1:1/v1"
     for notebook, begun in (({}, False), ({"reflection": "post_hoc"}, True)):
-        run = scripted_run({}, project=watched_project(notebook=notebook, models_by_role={}), mode="actor_critic")
+        run = given.scripted_run({}, project=watched_project(notebook=notebook, models_by_role={}), mode="actor_critic")
         Run.objects.filter(pk=run.pk).update(spec=run.spec | {"models": {}}, attempts_made=1)
         end_run(Run.objects.get(pk=run.pk), Ended(outcome=Outcome.EXHAUSTED))
         assert bool(forks_of(run)) is begun
@@ -205,7 +203,7 @@ def test_what_the_run_was_told_from_the_notebook_is_not_learned_from_it() -> Non
         description="It searched all files. Twice.",
         details={"cause": "No glob.", "suggestion": "Set a glob."},
     )
-    run = scripted_run(DONE | BOTH, project=project, mode="actor_critic")
+    run = given.scripted_run(DONE | BOTH, project=project, mode="actor_critic")
     for number, entry in enumerate((told, note), start=1):
         approve(project.pk, entry.id, by=CURATOR)
         drawn = Drawn(entry.id, entry.version, rank=number, score=1.0, share=0.1, draw=0.5, is_withheld=False)
@@ -229,13 +227,14 @@ def test_the_same_words_as_a_lesson_that_was_withheld_are_learned() -> None:
         description="It searched all files. Twice.",
         details={"cause": "No glob.", "suggestion": "Set a glob."},
     )
-    run = scripted_run(DONE | BOTH, project=project, mode="actor_critic")
+    run = given.scripted_run(DONE | BOTH, project=project, mode="actor_critic")
     drawn = Drawn(note.id, 1, rank=1, score=1.0, share=0.5, draw=0.1, is_withheld=True)
     record_exposures(project.pk, subject=str(run.pk), drawn=[drawn], is_counted=True)
     advance(run.pk)
     assert looked_back(run)["errors"].counted == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_whichever_commit_the_worker_dies_after_the_rows_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted_calls(monkeypatch)
     for commits in range(1, 20):
@@ -265,6 +264,7 @@ def test_whichever_commit_the_worker_dies_after_the_rows_are_the_same(monkeypatc
     assert 2 <= commits < 19
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_that_end_at_the_same_moment_tell_of_both_once() -> None:
     for _ in range(4):
         run = ended_run()
@@ -325,28 +325,18 @@ def test_what_a_persons_fork_of_it_finds_is_proposed_too_and_the_same_counts_onc
     assert len(told_of(run)) == 1
 
 
-def test_they_are_not_among_the_work_of_people_unless_asked_for(client: Client) -> None:
+def test_they_are_not_among_the_work_of_people_unless_asked_for() -> None:
     project = watched_project()
     run = ended_run(project=project)
     fork = forks_of(run)["memory"].fork
-    client.force_login(make_member(project))
-    _, secret = make_api_key(project)
-    bearer = {"Authorization": f"Bearer {secret}"}
+    caller = given.caller(project)
 
-    def runs(query: str = "") -> list[str]:
-        return [one["id"] for one in client.get(f"/api/v1/runs{query}", headers=bearer).json()["results"]]
+    def listed(path: str, **query: str) -> list[str]:
+        return [one["id"] for one in caller.get(path, **query).body["results"]]
 
-    assert runs() == [str(run.pk)]
-    assert runs("?mode=memory_reflection") == [str(fork.pk)]
-    assert [one["id"] for one in client.get("/api/v1/tasks", headers=bearer).json()["results"]] == [str(run.task_id)]
-    listed = client.get(f"/p/{project.slug}/runs/").content.decode()
-    assert str(run.pk) in listed
-    assert str(fork.pk) not in listed
-    assert str(fork.pk) in client.get(f"/p/{project.slug}/runs/?mode=memory_reflection").content.decode()
-    assert str(fork.pk) not in client.get(f"/p/{project.slug}/").content.decode()
-    looked_back(run)
-    page = client.get(f"/p/{project.slug}/runs/{fork.pk}/")
-    assert page.status_code == 200
+    assert listed("runs") == [str(run.pk)]
+    assert listed("runs", mode="memory_reflection") == [str(fork.pk)]
+    assert listed("tasks") == [str(run.task_id)]
 
 
 def test_a_database_that_fails_for_a_moment_loses_no_looking_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +344,7 @@ def test_a_database_that_fails_for_a_moment_loses_no_looking_back(monkeypatch: p
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL statement_timeout = 50; SELECT pg_sleep(5)")
 
-    run = scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
+    run = given.scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
     advance(run.pk)
     with monkeypatch.context() as patched:
         patched.setattr(reflectors, "_begin", slow)

@@ -45,7 +45,7 @@ from tests.sessions.looking_back import (
 )
 from tests.sessions.recorded import INLINE, recorded_sessions, turns
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FOUND, LEARNED = BOTH["errors-1"], BOTH["memories-1"]
 
 
@@ -66,9 +66,10 @@ def read_by(fork: Run) -> str:
     return "\n".join(message["content"] for step in steps for message in step.request["messages"])
 
 
-def test_a_session_switches_those_who_look_back_at_it() -> None:
+def test_a_session_says_for_itself_who_looks_back_at_it() -> None:
     assert set(forks_of(opened(reflection={"memory": False}))) == {"errors"}
-    assert set(forks_of(opened(reflection={"errors": False}))) == {"memory"}
+    assert not forks_of(opened(reflection={"mode": "inline"}))
+    assert not forks_of(opened(messages=[])), "there is nothing in it"
 
 
 def test_a_session_is_looked_back_at_once_it_ends_and_not_again_when_it_is_ended_again() -> None:
@@ -96,16 +97,6 @@ def test_of_a_session_that_was_reflected_on_while_it_happened_its_run_tells_of_b
     assert event.run_id == transcript.run_id
     advance(event.run_id)
     assert Run.objects.get(pk=event.run_id).outcome == "unverified"
-
-
-@pytest.mark.parametrize(("own", "begun"), [("off", False), ("inline", False), ("post_hoc", True), ("", True)])
-def test_a_session_says_for_itself_whether_it_is_looked_back_at(own: str, *, begun: bool) -> None:
-    transcript = opened(reflection=own or {})
-    assert bool(forks_of(transcript)) is begun
-
-
-def test_an_empty_session_is_not_looked_back_at() -> None:
-    assert not forks_of(opened(messages=[]))
 
 
 def test_the_tools_read_the_files_handed_in_and_the_whole_session() -> None:
@@ -140,34 +131,19 @@ TRACED = {"tool": "lookup", "error": "503", "arguments": {"city": "Rome"}, "turn
 @pytest.mark.parametrize(
     ("call", "failure"),
     [
-        (reading("../x"), "tool_error"),
-        (reading("/etc/passwd"), "tool_error"),
         (reading("src/../../etc/passwd"), "tool_error"),
-        (reading("session.txt\x00"), "tool_error"),
-        (searching("(a+)+$"), None),
-        (searching("(?:(?:a{5000}){5000}){5000}"), "invalid_arguments"),
         (searching("root:", "/etc/*"), "tool_error"),
-        (searching("("), "invalid_arguments"),
+        (searching("(?:(?:a{5000}){5000}){5000}"), "invalid_arguments"),
         (json.dumps({"tool": "read_file", "arguments": {"path": "a.txt", "mode": "w"}}), "invalid_arguments"),
-        (json.dumps({"tool": "read_file", "arguments": {"path": "a.txt", "offset": 10**12}}), "tool_error"),
     ],
 )
-def test_the_tools_reach_nothing_else_and_end_in_time(call: str, failure: str | None) -> None:
+def test_the_tools_reach_nothing_else_and_end_in_time(call: str, failure: str) -> None:
     files = [{"path": "a.txt", "content": "a" * 40 + "!"}]
     fork = looked_back(opened(session_project({"errors-1": call, "errors-2": FOUND}), files=files))["errors"].fork
     assert fork.outcome == "succeeded", fork.error
     [result] = results_of(fork)
-    assert result["failure"] in {failure, "timed_out"} if failure is None else result["failure"] == failure
+    assert result["failure"] == failure
     assert "root:" not in result["content"]
-
-
-def test_a_huge_file_is_read_in_pieces() -> None:
-    files = [{"path": "big.txt", "content": "line\n" * 300_000}]
-    answers = {"errors-1": reading("big.txt"), "errors-2": FOUND}
-    fork = looked_back(opened(session_project(answers), files=files))["errors"].fork
-    [result] = results_of(fork)
-    assert "298000 more lines" in result["content"]
-    assert len(read_by(fork)) < 100_000
 
 
 def test_what_stood_in_a_boundary_of_the_notebook_is_neither_shown_nor_found() -> None:
@@ -210,6 +186,7 @@ def test_a_run_is_shown_as_the_conversation_that_it_was() -> None:
     assert readable_files(errors)["notes.txt"] == "a note"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_whichever_commit_the_worker_dies_after_a_call_of_a_tool_is_made_again_and_the_rest_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -3,23 +3,23 @@
 import pytest
 
 from reflection_app.core.audit import Actor
+from reflection_app.loops.after.looking_back import SESSION_FILE
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from reflection_app.sessions.looked_back_at import has_conversation, readable_files, turns_of_run
-from tests.factories import make_project
+from reflection_app.sessions.looked_back_at import beside_the_session, has_conversation, readable_files, turns_of_run
+from tests import given
 from tests.runs.questions import waiting_question
-from tests.runs.scripts import RIGHT, TESTS, scripted_run
 from tests.sessions.looking_back import BOTH, forks_of, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_what_a_person_was_asked_and_said_is_part_of_it() -> None:
-    question = waiting_question(make_project())
+    question = waiting_question(given.project())
     assert not has_conversation(question.run)
     answer_question(question, AnswerInput(choice=Choice.ANSWER, text="The tariff is 7 %."), actor=Actor())
     run = Run.objects.get(pk=question.run_id)
@@ -31,14 +31,14 @@ def test_what_a_person_was_asked_and_said_is_part_of_it() -> None:
 
 
 def test_an_outside_agents_own_check_and_the_files_that_it_made_can_be_read() -> None:
-    run = scripted_run(BOTH, project=watched_project(), execution="external", tests=TESTS)
+    run = given.scripted_run(BOTH, project=watched_project(), execution="external", tests=given.TESTS)
     advance(run.pk)
     artifacts = [
         {"name": "../notes.txt", "content": "first draft\nthe needle"},
         {"name": "elsewhere.bin", "uri": "https://files.example/x"},
     ]
-    given = {"content": RIGHT, "artifacts": artifacts, "self_check": {"sure": "quite"}}
-    hand_in_attempt(run, AttemptInput.model_validate(given), actor=Actor())
+    sent = {"content": given.RIGHT, "artifacts": artifacts, "self_check": {"sure": "quite"}}
+    hand_in_attempt(run, AttemptInput.model_validate(sent), actor=Actor())
     advance(run.pk)
     run.refresh_from_db()
     assert run.outcome == "succeeded", run.error
@@ -49,9 +49,16 @@ def test_an_outside_agents_own_check_and_the_files_that_it_made_can_be_read() ->
 
 
 def test_work_that_failed_before_its_first_attempt_is_looked_back_at_where_something_was_answered() -> None:
-    question = waiting_question(watched_project(models_by_role=scripted_run(BOTH).get_spec().models))
+    question = waiting_question(watched_project(models_by_role=given.scripted_run(BOTH).get_spec().models))
     answer_question(question, AnswerInput(choice=Choice.SKIP), actor=Actor())
     run = Run.objects.get(pk=question.run_id)
     assert run.attempts_made == 0
     end_run(run, Ended(outcome=Outcome.FAILED, error="no plan could be carried out"))
     assert set(forks_of(run)) == {"errors", "memory"}
+
+
+def test_a_file_under_the_conversations_own_name_takes_no_others_place() -> None:
+    kept = beside_the_session({SESSION_FILE: "one", f"handed_in/{SESSION_FILE}": "two", "a.txt": "three"})
+    assert SESSION_FILE not in kept
+    assert sorted(kept.values()) == ["one", "three", "two"]
+    assert kept[f"handed_in/{SESSION_FILE}"] == "two"

@@ -20,20 +20,18 @@ from reflection_app.sessions.recording import (
     open_transcript,
 )
 from reflection_app.web.page_budget import MOST_CHARACTERS
-from tests.factories import make_project, submit
-from tests.runs.scripts import TESTS
+from tests import given
 from tests.runs.test_run_pages import ACTIVE
 from tests.sessions.recorded import INLINE, reflection, turns, watched_project
-from tests.web.stories import HOSTILE, logged_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 
 
 def opened(project: Project, messages: list[dict[str, Any]], **submission: Any) -> Transcript:
     """A session whose run has gone as far as its turns let it."""
-    given = {"messages": messages, "reflection": INLINE, **submission}
-    transcript = open_transcript(project, TranscriptSubmission.model_validate(given), actor=Actor())
+    sent = {"messages": messages, "reflection": INLINE, **submission}
+    transcript = open_transcript(project, TranscriptSubmission.model_validate(sent), actor=Actor())
     if transcript.run_id:
         advance(transcript.run_id)
     return transcript
@@ -51,7 +49,7 @@ def test_a_session_is_told_in_order_with_its_reflections_between(client: Client)
     messages = [*turns("I want to fly"), {"role": "assistant", "content": None, "tool_calls": calls}]
     messages += [{"role": "tool", "tool_call_id": "c", "content": "Error: no seats\n" + "x" * 200}]
     transcript = opened(project, messages, objective="Fly")
-    page = page_of(logged_in(client, project), transcript).text
+    page = page_of(given.logged_in(client, project), transcript).text
     assert page.index("I want to fly") < page.index("find_flight") < page.index("Error: no seats")
     assert page.index("Error: no seats") < page.index("Reflection 1")
     assert all(told in page for told in ("not on track", "at the first tool failure", "tool misuse", "Twice"))
@@ -65,7 +63,7 @@ def test_a_session_is_told_in_order_with_its_reflections_between(client: Client)
 def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: Client) -> None:
     project = watched_project(slug="grows")
     transcript = opened(project, turns("a", "b"))
-    logged_in(client, project)
+    given.logged_in(client, project)
     assert page_of(client, transcript, "?after=2&reflected=0", hx="1").status_code == 204
     add_turns(transcript, TurnsInput.model_validate({"messages": turns("third", "d", "e", "f")}), actor=Actor())
     news = page_of(client, transcript, "?after=2&reflected=0", hx="1").text
@@ -88,9 +86,9 @@ def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reflection_app.sessions.views.SHOWN", 3)
-    project = make_project("long-session")
+    project = given.project("long-session")
     transcript = opened(project, turns(*(f"said {number}" for number in range(1, 8))), reflection={"mode": "off"})
-    page = page_of(logged_in(client, project), transcript).text
+    page = page_of(given.logged_in(client, project), transcript).text
     assert "said 7" in page
     assert "said 4" not in page
     assert "?before=5" in page
@@ -101,16 +99,25 @@ def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
 
 
 def test_hostile_text_of_a_session_is_inert(client: Client) -> None:
-    said = reflection(HOSTILE, observations=[HOSTILE], issues=[{"description": HOSTILE, "suggestion": HOSTILE}])
+    said = reflection(
+        given.HOSTILE,
+        observations=[given.HOSTILE],
+        issues=[{"description": given.HOSTILE, "suggestion": given.HOSTILE}],
+    )
     project = watched_project({"reflection-1/answer": said}, slug="hostile-session")
-    calls = [{"id": HOSTILE, "function": {"name": HOSTILE, "arguments": json.dumps({HOSTILE: HOSTILE})}}]
-    messages: list[dict[str, Any]] = [
-        {"role": "user", "content": [{"type": HOSTILE}, {"type": "text", "text": HOSTILE}]},
-        {"role": "assistant", "content": HOSTILE, "tool_calls": calls},
-        {"role": "tool", "name": HOSTILE, "content": f"Error: {HOSTILE}\n{HOSTILE}"},
+    calls = [
+        {
+            "id": given.HOSTILE,
+            "function": {"name": given.HOSTILE, "arguments": json.dumps({given.HOSTILE: given.HOSTILE})},
+        }
     ]
-    transcript = opened(project, messages, objective=HOSTILE, agent=HOSTILE, external_id=HOSTILE)
-    logged_in(client, project)
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": [{"type": given.HOSTILE}, {"type": "text", "text": given.HOSTILE}]},
+        {"role": "assistant", "content": given.HOSTILE, "tool_calls": calls},
+        {"role": "tool", "name": given.HOSTILE, "content": f"Error: {given.HOSTILE}\n{given.HOSTILE}"},
+    ]
+    transcript = opened(project, messages, objective=given.HOSTILE, agent=given.HOSTILE, external_id=given.HOSTILE)
+    given.logged_in(client, project)
     for path in ("transcripts/", f"transcripts/{transcript.pk}/", f"runs/{transcript.run_id}/"):
         page = client.get(f"/p/hostile-session/{path}").text
         assert "alert(1)" in page
@@ -120,7 +127,7 @@ def test_hostile_text_of_a_session_is_inert(client: Client) -> None:
 def test_a_run_that_reflects_leads_to_its_session_and_tells_its_steps(client: Client) -> None:
     project = watched_project(slug="led")
     transcript = opened(project, turns(*"abcde"))
-    page = logged_in(client, project).get(f"/p/led/runs/{transcript.run_id}/").text
+    page = given.logged_in(client, project).get(f"/p/led/runs/{transcript.run_id}/").text
     assert f'href="/p/led/transcripts/{transcript.pk}/"' in page
     words = (
         "The session: turns 1 to 5",
@@ -133,27 +140,27 @@ def test_a_run_that_reflects_leads_to_its_session_and_tells_its_steps(client: Cl
 
 
 def asked(project: Project) -> Run:
-    run = submit(project, execution="external", tests=TESTS, objective="Write f.")
+    run = given.submitted_run(project, execution="external", tests=given.TESTS, objective="Write f.")
     advance(run.pk)
     return run
 
 
 def test_what_an_agent_handed_in_is_shown_and_acts_on_nothing(client: Client) -> None:
-    project = make_project("handed-in")
+    project = given.project("handed-in")
     run = asked(project)
     artifacts = [
         {"name": "good", "uri": "https://example.org/report.pdf"},
-        {"name": HOSTILE, "uri": "javascript:alert(5)", "media_type": "text/html", "content": HOSTILE},
+        {"name": given.HOSTILE, "uri": "javascript:alert(5)", "media_type": "text/html", "content": given.HOSTILE},
         {"name": "plain", "uri": "http://example.org/"},
         {"name": "odd", "uri": "https://[bad"},
     ]
-    given = {
+    sent = {
         "content": "def f(x): return 0",
         "artifacts": artifacts,
-        "self_check": {"is_satisfactory": False, HOSTILE: HOSTILE, "confidence": 0.2},
+        "self_check": {"is_satisfactory": False, given.HOSTILE: given.HOSTILE, "confidence": 0.2},
     }
-    hand_in_attempt(run, AttemptInput.model_validate(given), actor=Actor())
-    page = logged_in(client, project).get(f"/p/handed-in/runs/{run.pk}/").text
+    hand_in_attempt(run, AttemptInput.model_validate(sent), actor=Actor())
+    page = given.logged_in(client, project).get(f"/p/handed-in/runs/{run.pk}/").text
     assert "The agent says itself that this is not satisfactory." in page
     assert '<a href="https://example.org/report.pdf" rel="noopener noreferrer nofollow ugc">good</a>' in page
     assert page.count('rel="noopener noreferrer nofollow ugc"') == 1
@@ -168,7 +175,7 @@ def test_a_session_of_costly_turns_has_a_page_that_formats_as_much_as_its_budget
     table = f"|{'a|' * 32}\n|{'-|' * 32}\n" + "|\n" * 63 + "\n"
     told = [{"role": "user", "content": f"turn {number}\n\n{table * 70}"} for number in range(60)]
     transcript = opened(project, told, reflection={"mode": "off"})
-    page = page_of(logged_in(Client(), project), transcript).text
+    page = page_of(given.logged_in(Client(), project), transcript).text
     assert all(f"turn {number}" in page for number in range(60))
     assert "<table" in page
     assert page.count("Not formatted") >= 60 - MOST_CHARACTERS // len(table * 70)

@@ -8,20 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
-from opentelemetry import trace as otel
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from pytest_django.live_server_helper import LiveServer
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project
@@ -31,8 +24,8 @@ from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Tra
 from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, Span
 from reflection_app.sessions.recording import open_transcript
 from reflection_app.sessions.traces import MOST_SPANS_IN_A_TRACE, NO_AGENT, assemble_due, forget_spans, take_spans
-from tests.api.caller import Answer, Caller, make_caller
-from tests.factories import make_project
+from tests import given
+from tests.api.caller import Answer, Caller
 from tests.pace import PATIENCE_S, within
 from tests.sessions.looking_back import session_project
 from tests.sessions.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
@@ -191,7 +184,7 @@ def test_what_is_no_export_is_refused_in_the_form_of_otlp(
 
 def test_a_key_with_the_scope_is_needed_and_says_so_in_kind(caller: Caller) -> None:
     stranger = Caller(caller.project, caller.key, "rd_wrong")
-    reader = make_caller(scopes=["runs:read"])
+    reader = given.caller(scopes=["runs:read"])
     assert (post(stranger, export(SPAN)).status, post(reader, export(SPAN)).status) == (401, 403)
     assert post(stranger, export(SPAN)).body["code"] == 16
     assert "tasks:write" in post(reader, export(SPAN)).body["message"]
@@ -200,17 +193,8 @@ def test_a_key_with_the_scope_is_needed_and_says_so_in_kind(caller: Caller) -> N
     assert not AgentTrace.objects.exists()
 
 
-def test_who_asks_too_often_is_told_how_long_to_wait(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "API_REQUESTS_PER_MINUTE", 1)
-    monkeypatch.setattr(settings, "API_BURST", 1)
-    assert post(caller, export(SPAN)).status == 200
-    refused = post(caller, export(SPAN))
-    assert (refused.status, refused.body["code"]) == (429, 8)
-    assert int(refused.headers["retry-after"]) > 0
-
-
 def test_spans_are_those_of_the_keys_project_alone(caller: Caller) -> None:
-    other = make_caller()
+    other = given.caller()
     for one in (caller, other):
         post(one, export(SPAN))
     assert set(AgentTrace.objects.values_list("project", "spans_received")) == {
@@ -251,7 +235,7 @@ def test_a_trace_becomes_a_session_that_ends_when_no_more_of_it_comes_and_is_loo
 
 
 def test_a_trace_without_its_root_waits_longer_and_is_made_a_session_all_the_same() -> None:
-    take_spans(make_project(), spans_at_work()[1:])
+    take_spans(given.project(), spans_at_work()[1:])
     assert assemble_due(later(minutes=14)) == 0
     assert assemble_due(later(minutes=16)) == 1
     assert Transcript.objects.get().is_ended
@@ -260,11 +244,11 @@ def test_a_trace_without_its_root_waits_longer_and_is_made_a_session_all_the_sam
 def test_a_trace_of_no_agent_is_let_go_and_one_that_cannot_be_read_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    take_spans(make_project(), [span("embeddings e5", gen__ai_operation_name="embeddings")])
+    take_spans(given.project(), [span("embeddings e5", gen__ai_operation_name="embeddings")])
     assert assemble_due(later(seconds=10)) == 1
     assert not AgentTrace.objects.exists()
 
-    broken, sound = make_project(), make_project()
+    broken, sound = given.project(), given.project()
     take_spans(broken, spans_at_work())
     take_spans(sound, spans_at_work())
 
@@ -283,13 +267,13 @@ def test_a_trace_of_no_agent_is_let_go_and_one_that_cannot_be_read_holds_up_no_o
 def test_a_long_session_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions_traces, "MOST_MESSAGES_AT_ONCE", 3)
     said = [text("user" if number % 2 else "assistant", f"Word {number}") for number in range(10)]
-    take_spans(make_project(), [chat(1, said, [])])
+    take_spans(given.project(), [chat(1, said, [])])
     assemble_due(later(minutes=2))
     assert Transcript.objects.get().turns_made == 10
 
 
 def test_many_traces_at_once_cost_hardly_more_than_one(django_assert_max_num_queries: Any) -> None:
-    project = make_project()
+    project = given.project()
     many = [replace(span("chat", gen__ai_operation_name="chat"), trace_id=f"{n:032x}") for n in range(1, 301)]
     with django_assert_max_num_queries(12):
         assert take_spans(project, many).new == 300
@@ -308,11 +292,11 @@ def test_long_spans_of_many_traces_take_as_long_as_there_are_many() -> None:
         for number in range(1, 21)
     ]
     with within(paces=150):
-        assert take_spans(make_project(), spans).new == 2_000
+        assert take_spans(given.project(), spans).new == 2_000
 
 
 def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_an_agent_is() -> None:
-    project = make_project()
+    project = given.project()
     plain = span("GET /", http_route="/")
     refused = take_spans(project, [plain])
     assert (refused.new, refused.rejected) == (0, {NO_AGENT: 1})
@@ -324,7 +308,7 @@ def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_a
 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
-    project, spans = make_project(), spans_at_work()
+    project, spans = given.project(), spans_at_work()
     barrier = threading.Barrier(2)
     new: list[int] = []
 
@@ -344,7 +328,7 @@ def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_make_one_session_of_a_trace() -> None:
-    take_spans(make_project(), spans_at_work())
+    take_spans(given.project(), spans_at_work())
     barrier = threading.Barrier(2)
     done: list[int] = []
 
@@ -360,49 +344,3 @@ def test_two_workers_make_one_session_of_a_trace() -> None:
         worker.join(PATIENCE_S)
     assert sum(done) == 1
     assert Transcript.objects.get().turns_made == 4
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_was_not_committed_was_not_taken(caller: Caller) -> None:
-    with transaction.atomic():
-        take_spans(caller.project, spans_at_work())
-        transaction.set_rollback(True)
-    assert not AgentTrace.objects.exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_real_exporter_of_opentelemetry_makes_a_session(live_server: LiveServer) -> None:
-    caller = make_caller()
-    exporter = OTLPSpanExporter(
-        endpoint=f"{live_server.url}{PATH}", headers={"Authorization": f"Bearer {caller.secret}"}
-    )
-    provider = TracerProvider(resource=Resource.create({"service.name": "airline"}))
-    provider.add_span_processor(BatchSpanProcessor(exporter))
-    tracer = provider.get_tracer("test")
-    operation = "gen_ai.operation.name"
-    with tracer.start_as_current_span(
-        "invoke_agent", attributes={operation: "invoke_agent", "gen_ai.agent.name": "Ada"}
-    ):
-        with tracer.start_as_current_span("chat", attributes={operation: "chat", "gen_ai.request.model": "m"}) as model:
-            model.set_attribute("gen_ai.input.messages", json.dumps([USER]))
-            model.set_attribute("gen_ai.output.messages", json.dumps([asks("cancel", "c1", trip="X1")]))
-        with tracer.start_as_current_span(
-            "cancel", attributes={operation: "execute_tool", "gen_ai.tool.name": "cancel"}
-        ) as call:
-            call.set_attribute("gen_ai.tool.call.id", "c1")
-            call.record_exception(LookupError("no such trip"))
-            call.set_status(otel.StatusCode.ERROR)
-        with tracer.start_as_current_span("SELECT"):
-            pass
-    assert provider.force_flush()
-    provider.shutdown()
-    assert AgentTrace.objects.get().spans_received == 4
-    assemble_due(later(minutes=2))
-    session = Transcript.objects.get()
-    assert (session.project, session.agent, roles(session)) == (caller.project, "Ada", ["user", "assistant", "tool"])
-    answered = TranscriptTurn.objects.get(role="tool")
-    assert (answered.tool_name, answered.content, answered.is_tool_failure) == (
-        "cancel",
-        "LookupError: no such trip",
-        True,
-    )

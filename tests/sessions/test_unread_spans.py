@@ -14,11 +14,10 @@ from reflection_app.sessions.models import AgentTrace, Transcript
 from reflection_app.sessions.otlp.reading import NO_CONVENTION, UNKNOWN_KIND, is_plain, unread_reasons
 from reflection_app.sessions.otlp.wire import JSON, Span
 from reflection_app.sessions.traces import assemble_due, forget_spans, take_spans, traces_without_session
+from tests import given
 from tests.api.caller import Caller
-from tests.factories import make_project
 from tests.pace import within
 from tests.sessions.spans import TRACE_ID, agent, chat, span, text
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -116,13 +115,13 @@ def test_what_tells_of_no_agent_is_not_kept(caller: Caller) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_trace_without_messages_is_said_to_have_none_until_they_come(client: Client) -> None:
-    project = make_project("traced")
+    project = given.project("traced")
     root = agent("quiet")
     silent = span("chat", 1, parent=root, gen__ai_operation_name="chat", gen__ai_request_model="m")
     take_spans(project, [root, silent])
     assert assemble_due(later(minutes=2)) == 1
     assert traces_without_session(project) == {sessions_traces.NO_CONTENT: 1}
-    assert f"1 × {sessions_traces.NO_CONTENT}" in logged_in(client, project).get("/p/traced/transcripts/").text
+    assert f"1 × {sessions_traces.NO_CONTENT}" in given.logged_in(client, project).get("/p/traced/transcripts/").text
     take_spans(project, [chat(3, [USER], [DONE], parent=root)])
     assert assemble_due(later(minutes=2)) == 1
     assert traces_without_session(project) == {}
@@ -138,7 +137,7 @@ def test_a_request_of_few_bytes_does_not_keep_the_desk_busy_with_reading() -> No
     holding = "[" + '{"content": [{}]}, ' * 50_000 + "{}]"
     spans = [span(f"strange {number}", gen__ai_input_messages=holding) for number in range(10)]
     model = chat(1, [USER], [DONE])
-    project = make_project()
+    project = given.project()
     with within(paces=500):
         taken = take_spans(project, [*spans, model])
     assert sum(taken.rejected.values()) == len(spans)

@@ -14,9 +14,8 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Notification
-from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
-from tests.api.stories import finished_run, waiting_review
-from tests.factories import make_member, submit
+from tests import given, then
+from tests.api.caller import Answer, Caller
 from tests.repairs.tickets import external_run
 from tests.runs.questions import waiting_question
 from tests.sessions.recorded import INLINE, watched_project
@@ -33,7 +32,7 @@ def delete(caller: Caller, task_id: object, **headers: str) -> Answer:
 
 
 def test_what_a_task_is_known_by_is_changed_and_the_rest_stays(caller: Caller) -> None:
-    task = submit(caller.project, external_id="a", metadata={"team": "red"}).task
+    task = given.submitted_run(caller.project, external_id="a", metadata={"team": "red"}).task
     answer = patch(caller, task.pk, {"metadata": {"team": "blue"}})
     assert (answer.status, answer.body["metadata"], answer.body["external_id"]) == (200, {"team": "blue"}, "a")
     assert patch(caller, task.pk, {"external_id": None}).body["external_id"] is None
@@ -56,21 +55,21 @@ def test_what_a_task_is_known_by_is_changed_and_the_rest_stays(caller: Caller) -
     ],
 )
 def test_what_cannot_be_changed_is_named(caller: Caller, body: dict[str, Any], field: str) -> None:
-    task = submit(caller.project, external_id="a").task
+    task = given.submitted_run(caller.project, external_id="a").task
     answer = patch(caller, task.pk, body)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
 
 
 def test_a_task_goes_with_all_that_came_of_it(admin: Caller) -> None:
-    kept, gone = finished_run(admin.project), finished_run(admin.project)
+    kept, gone = given.finished_run(admin.project), given.finished_run(admin.project)
     run = external_run(project=admin.project)
     assert delete(admin, gone.task_id).status == 204
-    assert_problem(delete(admin, gone.task_id), 404)
-    assert_problem(admin.get(f"runs/{gone.pk}"), 404)
+    then.refused(delete(admin, gone.task_id), 404)
+    then.refused(admin.get(f"runs/{gone.pk}"), 404)
     assert admin.get(f"runs/{kept.pk}").status == 200
     refused = delete(admin, run.task_id)
-    assert_problem(refused, 409)
+    then.refused(refused, 409)
     assert "Cancel it first" in refused.body["detail"]
     assert admin.post(f"runs/{run.pk}/cancel").status == 200
     assert delete(admin, run.task_id).status == 204
@@ -85,7 +84,7 @@ def test_a_task_goes_with_all_that_came_of_it(admin: Caller) -> None:
 def test_nobody_is_told_any_more_what_a_deleted_task_asked(admin: Caller) -> None:
     admin.project.waiting = {"question_goal_minutes": 1}
     admin.project.save(update_fields=["waiting"])
-    make_member(admin.project, Role.CURATOR)
+    given.member(admin.project, Role.CURATOR)
     question = waiting_question(admin.project)
     assert escalate_due(question.created_at + timedelta(minutes=2)) == 1
     assert Notification.objects.get().facts["title"] == question.text
@@ -95,15 +94,15 @@ def test_nobody_is_told_any_more_what_a_deleted_task_asked(admin: Caller) -> Non
 
 
 def test_a_task_whose_run_waits_for_a_person_stays(admin: Caller) -> None:
-    review = waiting_review(admin.project)
-    assert_problem(delete(admin, review.run.task_id), 409)
+    review = given.waiting_review(admin.project)
+    then.refused(delete(admin, review.run.task_id), 409)
     assert Review.objects.filter(pk=review.pk).exists()
 
 
 def test_the_loop_of_a_session_is_not_taken_from_it() -> None:
-    admin = make_caller(watched_project(), [Scope.ADMIN])
+    admin = given.caller(watched_project(), [Scope.ADMIN])
     session = admin.post("transcripts", {"reflection": INLINE}).body
     run = Run.objects.get(pk=session["run_id"])
     admin.post(f"runs/{run.pk}/cancel")
-    assert_problem(delete(admin, run.task_id), 409)
+    then.refused(delete(admin, run.task_id), 409)
     assert Task.objects.filter(pk=run.task_id).exists()

@@ -14,13 +14,12 @@ from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.resuming import cancel_run
-from tests.api.caller import Caller, fields, make_caller
-from tests.factories import make_project
+from tests import given, then
+from tests.api.caller import Caller
 from tests.openai_server import OpenAIServer
 from tests.runs.critiques import critique
 from tests.sessions.looking_back import errors_said, finding, looked_back, memories_said, memory, watched_project
 from tests.teams.test_settings import TYPED
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
@@ -30,10 +29,10 @@ def caller(settings: Settings) -> Caller:
     usual = register_script("chosen-usual", {"attempt-1/answer": "By the usual one.", "attempt-1/critique": "{}"})
     strict = register_script("chosen-strict", {"attempt-1/critique": critique(90, approved=True)})
     settings.LLM_OFFERED_MODELS = [strict, "openai/gpt-4o-mini"]
-    project = make_project(
+    project = given.project(
         "choose", models_by_role={"default": usual}, allowed_models=[strict], review_policy={"audit_share": 0}
     )
-    return make_caller(project)
+    return given.caller(project)
 
 
 def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> None:
@@ -50,7 +49,7 @@ def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> N
         "default": "scripted/chosen-usual",
         "critic": "scripted/chosen-strict",
     }
-    page = logged_in(client, caller.project).get(f"/p/choose/runs/{run_id}/").text
+    page = given.logged_in(client, caller.project).get(f"/p/choose/runs/{run_id}/").text
     assert "<code>scripted/chosen-strict</code>" in page
     assert "Model: Critic" in page
 
@@ -68,7 +67,7 @@ def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> N
 )
 def test_what_the_project_does_not_allow_is_refused_by_its_role(caller: Caller, models: object, field: str) -> None:
     refused = caller.post("tasks", {"objective": "x", "models": models})
-    assert (refused.status, fields(refused)) == (400, [field])
+    assert (refused.status, then.named_fields(refused)) == (400, [field])
     assert not Run.objects.exists()
 
 
@@ -77,7 +76,7 @@ def test_what_the_desk_offers_no_longer_is_refused_though_the_project_allows_it(
 ) -> None:
     settings.LLM_OFFERED_MODELS = []
     refused = caller.post("tasks", {"objective": "x", "models": {"critic": "scripted/chosen-strict"}})
-    assert fields(refused) == ["models.critic"]
+    assert then.named_fields(refused) == ["models.critic"]
     assert "none: an admin chooses them" in refused.body["errors"][0]["message"]
 
 
@@ -88,7 +87,7 @@ def test_the_desk_offers_what_it_is_configured_with_and_what_is_named(settings: 
 
 def test_an_admin_allows_of_what_is_offered(client: Client, settings: Settings) -> None:
     settings.LLM_OFFERED_MODELS = ["openai/a", "openai/b"]
-    admin = logged_in(client, make_project("set"))
+    admin = given.logged_in(client, given.project("set"))
     assert 'value="openai/b"' in admin.get("/p/set/settings/").text
     assert admin.post("/p/set/settings/", TYPED | {"allowed_models": ["openai/b"]}).status_code == 302
     assert Project.objects.get(slug="set").allowed_models == ["openai/b"]
@@ -120,7 +119,7 @@ def test_who_looks_back_has_the_model_that_the_task_chose_for_reflectors(
     chosen = {"reflector": "openai/wise", "actor": "openai/strong"}
     # The library of models is loaded by the first call, which takes its time.
     body = {"objective": "x", "mode": "actor_critic", "models": chosen, "limits": {"time_budget_s": 3600}}
-    task = make_caller(project).post("tasks", body)
+    task = given.caller(project).post("tasks", body)
     run = Run.objects.get(pk=task.body["run"]["id"])
     # Who looks back is as the project has it by then, behind what was chosen.
     Project.objects.filter(pk=project.pk).update(models_by_role={"critic": "openai/later"})
@@ -172,7 +171,7 @@ def test_a_fork_chooses_the_models_that_it_goes_on_with(caller: Caller, client: 
     assert fork.steps.get(key="attempt-1/critique").model == "scripted/chosen-strict"
     assert caller.get(f"runs/{fork.pk}").body["models"] == {"default": "scripted/chosen-usual"} | strict
     assert AuditEntry.objects.get(action="run.forked").after["models"] == strict
-    page = logged_in(client, caller.project).get(f"/p/choose/runs/{fork.pk}/").text
+    page = given.logged_in(client, caller.project).get(f"/p/choose/runs/{fork.pk}/").text
     assert "Model: Critic" in page
     assert "<code>scripted/chosen-strict</code>" in page
     # Its task chose none, and says so; what is forked from the fork has it, too.

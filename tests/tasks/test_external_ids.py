@@ -9,18 +9,17 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from tests.api.caller import Answer, Caller, make_caller
-from tests.factories import make_project
+from tests import given
+from tests.api.caller import Answer, Caller
 from tests.reviews.test_reviews import together
 from tests.teams.test_settings import TYPED
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def strict() -> Caller:
-    return make_caller(make_project("strict", unique_external_ids=True))
+    return given.caller(given.project("strict", unique_external_ids=True))
 
 
 def hand_in(caller: Caller, external_id: str | None = "job-1", **more: object) -> Answer:
@@ -39,9 +38,9 @@ def test_a_second_task_of_the_same_name_is_refused_and_the_first_named(strict: C
 
 def test_another_project_and_a_project_that_does_not_mind_have_the_same_name(strict: Caller) -> None:
     hand_in(strict)
-    other = make_caller(make_project("strict-too", unique_external_ids=True))
+    other = given.caller(given.project("strict-too", unique_external_ids=True))
     assert hand_in(other).status == 201
-    easy = make_caller(make_project("easy"))
+    easy = given.caller(given.project("easy"))
     assert [hand_in(easy).status, hand_in(easy).status] == [201, 201]
 
 
@@ -83,8 +82,8 @@ def test_a_name_is_free_again_once_its_task_is_renamed_or_gone(strict: Caller) -
 
 
 def test_the_rule_is_switched_on_where_nothing_is_doubled_and_off_again(client: Client) -> None:
-    project = make_project("set")
-    admin, caller = logged_in(client, project), make_caller(project)
+    project = given.project("set")
+    admin, caller = given.logged_in(client, project), given.caller(project)
     first, second = (hand_in(caller).body["id"] for _ in range(2))
     page = admin.post("/p/set/settings/", TYPED | {"unique_external_ids": "on"})
     assert page.status_code == 400
@@ -101,8 +100,8 @@ def test_the_rule_is_switched_on_where_nothing_is_doubled_and_off_again(client: 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_task_that_comes_while_the_rule_is_switched_on_is_under_it_or_before_it(client: Client) -> None:
-    project = make_project("set")
-    admin, caller = logged_in(client, project), make_caller(project)
+    project = given.project("set")
+    admin, caller = given.logged_in(client, project), given.caller(project)
     for number in range(5):
         external_id = f"job-{number}"
         together(

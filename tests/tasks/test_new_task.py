@@ -8,9 +8,8 @@ from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Tool
-from tests.factories import make_project
+from tests import given
 from tests.pace import PATIENCE_S
-from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
 TESTS = '{"entry_point": "add", "cases": [{"args": [1, 2], "expected": 3}]}'
@@ -18,7 +17,7 @@ TESTS = '{"entry_point": "add", "cases": [{"args": [1, 2], "expected": 3}]}'
 
 @pytest.fixture
 def member(client: Client) -> Client:
-    return logged_in(client, make_project("tasks"))
+    return given.logged_in(client, given.project("tasks"))
 
 
 def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:

@@ -10,10 +10,9 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests.factories import make_member, make_project
+from tests import given
 from tests.runs.critiques import critique
 from tests.runs.forking import everything_of, text_run
-from tests.runs.scripts import RIGHT, TESTS, scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +29,7 @@ def run(finished_twice: Run) -> Run:
 
 
 def redone(run: Run, instructions: str = "Half as long.", **wanted: object) -> Run:
-    return redo_run(run, RedoInput(instructions=instructions, **wanted), actor=Actor(user=make_member(run.project)))
+    return redo_run(run, RedoInput(instructions=instructions, **wanted), actor=Actor(user=given.member(run.project)))
 
 
 def test_the_order_is_a_run_of_its_own_that_begins_with_the_best_answer(run: Run) -> None:
@@ -64,7 +63,7 @@ def test_another_attempt_can_be_named_and_one_that_is_not_there_cannot(run: Run)
 
 
 def test_work_with_a_real_signal_stays_in_its_mode_and_is_told_the_order() -> None:
-    run = scripted_run({"attempt-1/answer": RIGHT}, tests=TESTS)
+    run = given.scripted_run({"attempt-1/answer": given.RIGHT}, tests=given.TESTS)
     advance(run.pk)
     run.refresh_from_db()
     child = redone(run, "Write it without a loop.")
@@ -84,7 +83,7 @@ def test_without_instructions_it_is_refused(run: Run, instructions: str) -> None
 
 
 def test_a_run_under_way_or_without_an_attempt_is_refused() -> None:
-    run = scripted_run({"attempt-1/answer": "first", "attempt-1/critique": critique(40)}, project=make_project())
+    run = given.scripted_run({"attempt-1/answer": "first", "attempt-1/critique": critique(40)}, project=given.project())
     with pytest.raises(CannotRedo, match="still under way"):
         redone(run)
     cancel_run(run, actor=Actor())

@@ -8,7 +8,7 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import OTHER_CALLS, TaskSubmission, check_it_can_run, read_submission
 from reflection_app.tasks.submitting import submit_task
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
 from tests.runs.forking import advanced, forked, step_of, text_run
 
@@ -73,7 +73,7 @@ def test_what_is_handed_in_by_a_call_of_its_own_is_no_task_and_the_call_is_named
 
 @pytest.mark.django_db
 def test_the_six_steps_need_something_to_judge_by() -> None:
-    project = make_project(models_by_role={"critic": "none"})
+    project = given.project(models_by_role={"critic": "none"})
     with pytest.raises(InvalidInput) as refused:
         submit_task(project, read_submission({"objective": "x", "mode": "reflection_protocol"}), actor=Actor())
     assert [problem["field"] for problem in refused.value.errors] == ["mode"]

@@ -8,9 +8,9 @@ import pytest
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
+from tests import given
 from tests.api.caller import Caller
 from tests.runs.critiques import critique
-from tests.runs.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def judged_run(project: Project, said: str) -> Run:
     answer = json.dumps(
         {"papers": [{"标题": "综述", "关键": True}, {"标题": "反思", "关键": True}]}, ensure_ascii=False
     )
-    run = scripted_run(
+    run = given.scripted_run(
         {"attempt-1/answer": answer, "attempt-1/critique": said},
         project=project,
         requirements=WANTED,

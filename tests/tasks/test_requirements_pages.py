@@ -8,9 +8,8 @@ from django.test import Client
 
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from tests.factories import make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 pytestmark = pytest.mark.django_db
 
@@ -32,15 +31,15 @@ def papers(total: int, key: int) -> str:
 def run_of(name: str, answer: str, said: str = "", **fields: Any) -> Run:
     """A run of one attempt with these requirements, judged by a critic that says `said`."""
     answers = {"attempt-1/answer": answer} | ({"attempt-1/critique": said} if said else {})
-    project = project_with(name, answers, **fields)
+    project = given.scripted_project(name, answers, **fields)
     if not said:
         project.models_by_role |= {"critic": "none"}
         project.save()
-    return finished(project, requirements=WANTED, limits={"max_iterations": 1})
+    return given.advanced_run(project, requirements=WANTED, limits={"max_iterations": 1})
 
 
 def test_requirements_of_the_form_reach_the_run(client: Client) -> None:
-    member = logged_in(client, make_project("asked"))
+    member = given.logged_in(client, given.project("asked"))
     page = member.get("/p/asked/tasks/new/").text
     assert "Reflection protocol (six steps)" in page
     assert "tool_diagnosis" not in page
@@ -63,7 +62,7 @@ def test_requirements_of_the_form_reach_the_run(client: Client) -> None:
     ],
 )
 def test_requirements_that_cannot_be_used_are_told_at_their_field(client: Client, typed: str, said: str) -> None:
-    member = logged_in(client, make_project("wrong"))
+    member = given.logged_in(client, given.project("wrong"))
     response = member.post("/p/wrong/tasks/new/", TYPED | {"requirements": typed, "external_id": "keep-me"})
     assert response.status_code == 400
     assert said in response.text
@@ -74,12 +73,12 @@ def test_requirements_that_cannot_be_used_are_told_at_their_field(client: Client
 
 
 def test_hostile_text_in_requirements_and_answers_stays_text(client: Client) -> None:
-    wanted = {"schema": {"additionalProperties": False}, "counts": [{"name": HOSTILE, "path": "x", "min": 1}]}
-    project = project_with(
-        "hostile", {"attempt-1/answer": json.dumps({HOSTILE: HOSTILE}), "attempt-1/critique": critique(60)}
+    wanted = {"schema": {"additionalProperties": False}, "counts": [{"name": given.HOSTILE, "path": "x", "min": 1}]}
+    project = given.scripted_project(
+        "hostile", {"attempt-1/answer": json.dumps({given.HOSTILE: given.HOSTILE}), "attempt-1/critique": critique(60)}
     )
-    run = finished(project, requirements=wanted, limits={"max_iterations": 1})
-    page = logged_in(client, project).get(f"/p/hostile/runs/{run.pk}/").text
+    run = given.advanced_run(project, requirements=wanted, limits={"max_iterations": 1})
+    page = given.logged_in(client, project).get(f"/p/hostile/runs/{run.pk}/").text
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert(1)" not in page
     assert "<b onclick" not in page

@@ -8,9 +8,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import Tool
-from tests.api.caller import Caller, assert_problem, fields
-from tests.api.stories import finished_run
-from tests.factories import submit
+from tests import given, then
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 
@@ -82,7 +81,7 @@ def test_a_task_is_answered_with_all_that_came_with_it(caller: Caller) -> None:
 def test_a_project_without_a_critic_has_no_actor_critic(caller: Caller) -> None:
     caller.project.models_by_role = {"critic": "None"}
     caller.project.save()
-    assert fields(caller.post("tasks", {"objective": "x", "mode": "actor_critic"})) == ["mode"]
+    assert then.named_fields(caller.post("tasks", {"objective": "x", "mode": "actor_critic"})) == ["mode"]
     task = caller.post("tasks", {"objective": "x", "kind": "creative_writing"}).body
     assert task["run"]["mode"] == "reflexion"
 
@@ -110,8 +109,8 @@ def test_a_project_without_a_critic_has_no_actor_critic(caller: Caller) -> None:
 )
 def test_a_task_that_cannot_be_used_is_refused_with_the_field(caller: Caller, body: Any, field: str) -> None:
     answer = caller.post("tasks", body)
-    assert_problem(answer, 400)
-    assert field in fields(answer)
+    then.refused(answer, 400)
+    assert field in then.named_fields(answer)
     assert not Task.objects.exists()
 
 
@@ -127,15 +126,15 @@ def test_a_batch_with_bad_tasks_names_each_and_stores_none(caller: Caller) -> No
     answer = caller.post(
         "tasks/batch", {"tasks": [{"objective": "good"}, {"objective": ""}, 7, {"objective": 1, "x": 2}]}
     )
-    assert_problem(answer, 400)
+    then.refused(answer, 400)
     named = {(error["index"], error["field"]) for error in answer.body["errors"]}
     assert named == {(1, "objective"), (2, ""), (3, "objective"), (3, "x")}
     assert not Task.objects.exists()
 
 
 def test_tasks_are_found_by_what_they_were_handed_in_with(caller: Caller) -> None:
-    wanted = submit(caller.project, external_id="a", kind="poem", agent="poet", mode="actor_critic")
-    submit(caller.project, external_id="b", kind="prose", agent="writer")
+    wanted = given.submitted_run(caller.project, external_id="a", kind="poem", agent="poet", mode="actor_critic")
+    given.submitted_run(caller.project, external_id="b", kind="prose", agent="writer")
     for query in ({"external_id": "a"}, {"kind": "poem"}, {"agent": "poet"}, {"mode": "actor_critic"}):
         assert [task["id"] for task in caller.get("tasks", **query).body["results"]] == [str(wanted.task_id)]
     assert caller.get("tasks", kind="poem", agent="writer").body["results"] == []
@@ -146,7 +145,7 @@ def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
     caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(3):
-        finished_run(caller.project)
+        given.finished_run(caller.project)
     caller.get("tasks")
     with django_assert_max_num_queries(6):
         tasks = caller.get("tasks").body["results"]

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 
+import pytest
+from pytest_django import Settings
+
 
 class MailServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
@@ -71,3 +74,13 @@ def mail_server() -> Iterator[MailServer]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[MailServer]:
+    """The mail server of the settings."""
+    with mail_server() as running:
+        settings.MAIL_OPTIONS = running.options
+        settings.MAIL_FROM = "Reflection Desk <desk@example.org>"
+        settings.PUBLIC_URL = "https://desk.example"
+        yield running

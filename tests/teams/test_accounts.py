@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -16,9 +15,10 @@ from pytest_django import Settings
 from reflection_app.core.models import Profile
 from reflection_app.teams.pages.login import one_time_login_path
 from reflection_app.web.language import COOKIE
-from tests.factories import PASSWORD, make_member, make_project, make_user
-from tests.teams.smtp_server import MailServer, mail_server
+from tests import given
+from tests.teams.smtp_server import MailServer, server
 
+__all__ = ["server"]
 pytestmark = pytest.mark.django_db
 NEW = "another-long-password"
 
@@ -30,26 +30,18 @@ def _nothing_counted(settings: Settings) -> None:
 
 @pytest.fixture
 def anna() -> User:
-    return make_user("anna", email="anna@example.org")
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
+    return given.user("anna", email="anna@example.org")
 
 
 def log_in(user: User, client: Client | None = None) -> Client:
     client = client or Client()
-    assert client.post("/login/", {"username": user.username, "password": PASSWORD}).status_code == 302
+    assert client.post("/login/", {"username": user.username, "password": given.PASSWORD}).status_code == 302
     return client
 
 
 def tell_again(client: Client) -> None:
     """The password, as pages ask for it that could make the account somebody else's."""
-    client.post("/account/confirm/?next=/account/email/", {"password": PASSWORD})
+    client.post("/account/confirm/?next=/account/email/", {"password": given.PASSWORD})
 
 
 def code_of(secret: str) -> str:
@@ -64,7 +56,7 @@ def link_in(letter: str) -> str:
 
 def set_up_totp(client: Client) -> tuple[str, list[str]]:
     """The secret of the app, and the recovery codes."""
-    client.post("/account/confirm/?next=/account/two-factor/app/", {"password": PASSWORD})
+    client.post("/account/confirm/?next=/account/two-factor/app/", {"password": given.PASSWORD})
     page = client.get("/account/two-factor/app/")
     secret = str(page.context["form"].secret)
     assert secret in page.text
@@ -78,7 +70,9 @@ def test_a_password_is_changed_and_other_browsers_are_logged_out(anna: User) -> 
     here, there = log_in(anna), log_in(anna)
     wrong = here.post("/account/password/", {"oldpassword": "no", "password1": NEW, "password2": NEW})
     assert "error-oldpassword" in wrong.text
-    page = here.post("/account/password/", {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}, follow=True)
+    page = here.post(
+        "/account/password/", {"oldpassword": given.PASSWORD, "password1": NEW, "password2": NEW}, follow=True
+    )
     assert "Your password was changed." in page.text
     assert page.redirect_chain[-1][0] == "/profile/"
     assert there.get("/profile/").status_code == 302
@@ -151,7 +145,7 @@ def test_a_second_factor_is_set_up_and_asked_for(anna: User) -> None:
     assert len(codes) == 10
 
     guest = Client()
-    step = guest.post("/login/", {"username": "anna", "password": PASSWORD})
+    step = guest.post("/login/", {"username": "anna", "password": given.PASSWORD})
     assert step["Location"].startswith("/account/two-factor/login/")
     assert guest.get("/profile/").status_code == 302
     assert "Incorrect code." in guest.post("/account/two-factor/login/", {"code": "000000"}).text
@@ -159,7 +153,7 @@ def test_a_second_factor_is_set_up_and_asked_for(anna: User) -> None:
     assert guest.get("/profile/").status_code == 200
 
     thief = Client()
-    thief.post("/login/", {"username": "anna", "password": PASSWORD})
+    thief.post("/login/", {"username": "anna", "password": given.PASSWORD})
     thief.post("/account/two-factor/login/", {"code": codes[0]})
     assert thief.get("/profile/").status_code == 302
 
@@ -167,7 +161,7 @@ def test_a_second_factor_is_set_up_and_asked_for(anna: User) -> None:
 def test_codes_cannot_be_guessed_for_long(anna: User) -> None:
     set_up_totp(log_in(anna))
     thief = Client()
-    thief.post("/login/", {"username": "anna", "password": PASSWORD})
+    thief.post("/login/", {"username": "anna", "password": given.PASSWORD})
     pages = [thief.post("/account/two-factor/login/", {"code": f"{number:06}"}).text for number in range(6)]
     assert "Incorrect code." in pages[0]
     assert "Too many failed login attempts." in pages[-1]
@@ -197,7 +191,7 @@ def test_browsers_are_listed_and_one_is_logged_out(anna: User) -> None:
     assert "&lt;b&gt;An old phone&lt;/b&gt;" in page.text
     assert "this one" in page.text
     [other] = [session for session in page.context["sessions"] if "phone" in session.user_agent]
-    stranger = log_in(make_user("eve"))
+    stranger = log_in(given.user("eve"))
     stranger.post(f"/account/sessions/{other.pk}/end/")
     assert there.get("/profile/").status_code == 200
     assert "That browser is logged out." in here.post(f"/account/sessions/{other.pk}/end/", follow=True).text
@@ -216,14 +210,14 @@ def test_all_other_browsers_are_logged_out_at_once(anna: User) -> None:
 
 def test_an_account_that_is_switched_off_does_not_come_in(anna: User) -> None:
     User.objects.filter(pk=anna.pk).update(is_active=False)
-    page = Client().post("/login/", {"username": "anna", "password": PASSWORD}, follow=True)
+    page = Client().post("/login/", {"username": "anna", "password": given.PASSWORD}, follow=True)
     assert "_auth_user_id" not in page.client.session
     assert "Name and password do not match" in page.text or "This account is switched off" in page.text
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_theme_is_kept_and_comes_with_the_page(anna: User, theme: str) -> None:
-    make_member(make_project("first"), user=anna)
+    given.member(given.project("first"), user=anna)
     client = log_in(anna)
     assert "data-theme" not in client.get("/p/first/").text
     client.post("/profile/", {"language": "", "theme": theme})

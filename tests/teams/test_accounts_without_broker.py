@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from reflection_app.core.audit import Actor
 from reflection_app.teams.members import create_invitation
-from tests.factories import PASSWORD, make_project, make_user
+from tests import given
 
 pytestmark = pytest.mark.django_db
 SAID = "Nothing was changed; try again soon."
@@ -27,19 +27,20 @@ def test_a_lost_password_is_asked_for_later(client: Client) -> None:
 
 
 def test_no_account_is_made_uncounted(client: Client) -> None:
-    made = create_invitation(make_project("team"), role="viewer", actor=Actor())
+    made = create_invitation(given.project("team"), role="viewer", actor=Actor())
     client.get(f"/invitations/{made.secret}/")
-    typed = {"username": "new-one", "email": "", "password1": PASSWORD, "password2": PASSWORD}
+    typed = {"username": "new-one", "email": "", "password1": given.PASSWORD, "password2": given.PASSWORD}
     answer = client.post("/account/signup/", typed)
     assert (answer.status_code, SAID in answer.text) == (503, True)
     assert not User.objects.exists()
 
 
 def test_nobody_gets_past_the_second_factor_uncounted(client: Client) -> None:
-    user = make_user("anna")
+    user = given.user("anna")
     TOTP.activate(user, "JBSWY3DPEHPK3PXP")
     assert (
-        client.post("/login/", {"username": "anna", "password": PASSWORD})["Location"] == "/account/two-factor/login/"
+        client.post("/login/", {"username": "anna", "password": given.PASSWORD})["Location"]
+        == "/account/two-factor/login/"
     )
     answer = client.post("/account/two-factor/login/", {"code": "000000"})
     assert (answer.status_code, SAID in answer.text) == (503, True)

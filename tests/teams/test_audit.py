@@ -14,12 +14,11 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project, Role, Scope
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.teams.pages.audit import LONGEST_VALUE, MOST_CHANGES, changes_between
-from tests.factories import make_api_key, make_member, make_project, make_user, submit
+from tests import given
 from tests.reviews.panels import SECRET_REASON, open_panel, people, say
-from tests.web.stories import HOSTILE, logged_in
 
 pytestmark = pytest.mark.django_db
 PAGE = "/p/trail/audit/"
@@ -27,12 +26,12 @@ PAGE = "/p/trail/audit/"
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("trail")
+    return given.project("trail")
 
 
 @pytest.fixture
 def admin(client: Client, project: Project) -> Client:
-    return logged_in(client, project)
+    return given.logged_in(client, project)
 
 
 def kept(project: Project, action: str = "settings.changed", *, actor: Actor | None = None, **more: Any) -> AuditEntry:
@@ -48,7 +47,7 @@ def streamed(client: Client, path: str) -> str:
 
 
 def test_an_entry_tells_who_did_what_to_what_when_and_from_where(admin: Client, project: Project) -> None:
-    user = make_member(project)
+    user = given.member(project)
     before = {"limits": {"max_iterations": 3, "token_budget": 9}, "knowledge_tool": ""}
     after = {"limits": {"max_iterations": 4, "token_budget": 9}, "knowledge_tool": ""}
     kept(project, actor=Actor(user=user, address="203.0.113.7"), before=before, after=after)
@@ -65,11 +64,11 @@ def test_an_entry_tells_who_did_what_to_what_when_and_from_where(admin: Client, 
 
 def test_pages_and_keys_leave_where_they_came_from(admin: Client, project: Project) -> None:
     admin.post("/p/trail/settings/keys/new/", {"name": "ci", "scopes": ["tasks:write"]}, REMOTE_ADDR="203.0.113.9")
-    _, secret = make_api_key(project)
-    given = {"objective": "Write.", "mode": "reflexion"}
+    _, secret = given.api_key(project)
+    sent = {"objective": "Write.", "mode": "reflexion"}
     Client().post(
         "/api/v1/tasks",
-        json.dumps(given),
+        json.dumps(sent),
         content_type="application/json",
         headers={"Authorization": f"Bearer {secret}"},
         REMOTE_ADDR="203.0.113.10",
@@ -79,7 +78,7 @@ def test_pages_and_keys_leave_where_they_came_from(admin: Client, project: Proje
 
 
 def test_a_thing_is_linked_while_it_exists(admin: Client, project: Project) -> None:
-    run = submit(project)
+    run = given.submitted_run(project)
     cancel_run(run, actor=Actor())
     page = admin.get(f"{PAGE}?action=run.cancelled").text
     assert f'<a href="/p/trail/runs/{run.pk}/">run</a>' in page
@@ -92,7 +91,7 @@ def test_a_thing_is_linked_while_it_exists(admin: Client, project: Project) -> N
 
 
 def test_filters_stand_in_the_address(admin: Client, project: Project) -> None:
-    user = make_member(project)
+    user = given.member(project)
     kept(project, "tool.changed", actor=Actor(user=user), after={"description": "for the 退款 agent"})
     kept(project, "run.cancelled")
     kept(project, "secret.created")
@@ -116,7 +115,7 @@ def test_filters_stand_in_the_address(admin: Client, project: Project) -> None:
 
 
 def test_what_was_recorded_is_shown_as_text_and_bounded(admin: Client, project: Project) -> None:
-    kept(project, after={HOSTILE: HOSTILE, "long": "x" * 5000} | {f"field {n}": n for n in range(100)})
+    kept(project, after={given.HOSTILE: given.HOSTILE, "long": "x" * 5000} | {f"field {n}": n for n in range(100)})
     page = admin.get(PAGE).text
     assert "<script>alert" not in page
     assert "<img src=x" not in page
@@ -156,11 +155,12 @@ def test_the_export_holds_what_the_filters_leave(
     assert admin.get(f"{PAGE}audit.exe").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1"])
-def test_no_cell_of_the_export_is_taken_for_a_formula(admin: Client, project: Project, name: str) -> None:
-    kept(project, actor=Actor(user=make_user(name)))
-    [row] = csv.DictReader(io.StringIO(streamed(admin, f"{PAGE}audit.csv")))
-    assert row["who"] == f"'{name}"
+def test_no_cell_of_the_export_is_taken_for_a_formula(admin: Client, project: Project) -> None:
+    names = ["=cmd|'/C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1"]
+    for name in names:
+        kept(project, actor=Actor(user=given.user(name)))
+    rows = csv.DictReader(io.StringIO(streamed(admin, f"{PAGE}audit.csv")))
+    assert {row["who"] for row in rows} == {f"'{name}" for name in names}
 
 
 async def received(user: User, path: str) -> list[bytes]:
@@ -177,25 +177,31 @@ def test_the_export_is_streamed_where_the_desk_is_served(project: Project, monke
     monkeypatch.setattr("reflection_app.teams.pages.audit.PAGE", 2)
     for number in range(3):
         kept(project, after={"number": number, "name": "退款"})
-    pieces = async_to_sync(received)(make_member(project, Role.ADMIN), f"{PAGE}audit.jsonl")
+    pieces = async_to_sync(received)(given.member(project, Role.ADMIN), f"{PAGE}audit.jsonl")
     assert len(pieces) == 2
     assert [json.loads(line)["after"]["number"] for line in b"".join(pieces).splitlines()] == [2, 1, 0]
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_blind_opinion_is_hidden_on_the_page_and_in_exports_while_others_still_judge(client: Client) -> None:
+def test_a_blind_opinion_is_hidden_in_pages_exports_and_rest_while_others_still_judge(client: Client) -> None:
     panel = open_panel(
-        make_project("trail", review_policy={"rules": [{"reviewers": 2}], "audit_share": 0}), reviewers=2
+        given.project("trail", review_policy={"rules": [{"reviewers": 2}], "audit_share": 0}), reviewers=2
     )
     anna, bert = people(panel.project, 2)
     say(panel, anna)
-    admin = logged_in(client, panel.project)
+    admin = given.logged_in(client, panel.project)
     page = admin.get(PAGE).text
     assert "gave a blind opinion" in page
     assert "hidden until the last of the reviewers has spoken" in page
     everywhere = [page, streamed(admin, f"{PAGE}audit.csv"), streamed(admin, f"{PAGE}audit.jsonl")]
     everywhere.append(admin.get(PAGE, {"q": SECRET_REASON}).text.replace(f'value="{SECRET_REASON}"', ""))
+    caller = given.caller(panel.project, [Scope.ADMIN])
+    everywhere += [
+        str(caller.get("audit-entries").body),
+        str(caller.get("audit-entries", q=SECRET_REASON).body["results"]),
+    ]
     assert not any(SECRET_REASON in text for text in everywhere)
+    [opinion] = caller.get("audit-entries", action="review.opinion").body["results"]
+    assert (opinion["before"], opinion["after"], opinion["is_hidden"]) == ({}, {}, True)
     say(panel, bert)
     assert SECRET_REASON in admin.get(PAGE).text
     assert SECRET_REASON in streamed(admin, f"{PAGE}audit.jsonl")

@@ -13,7 +13,7 @@ from django.db.utils import DatabaseError
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Project
 from reflection_app.teams.pages.audit import LISTS, PAGES, TARGETS, WORDS
-from tests.factories import make_member, make_project
+from tests import given
 
 DESK = Path(settings.BASE_DIR) / "reflection_app"
 SUBJECTS = ("core", "tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams", "notebook")
@@ -36,7 +36,7 @@ NAME = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
 def kept(project: Project) -> AuditEntry:
-    audit(project.pk, Actor(user=make_member(project)), "settings.changed", target=project, after={"a": 1})
+    audit(project.pk, Actor(user=given.member(project)), "settings.changed", target=project, after={"a": 1})
     return AuditEntry.objects.get(project=project)
 
 
@@ -52,7 +52,7 @@ def kept(project: Project) -> AuditEntry:
     ],
 )
 def test_the_database_refuses_to_change_or_remove_an_entry(statement: str) -> None:
-    entry = kept(make_project())
+    entry = kept(given.project())
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
     assert AuditEntry.objects.get() == entry
@@ -61,7 +61,7 @@ def test_the_database_refuses_to_change_or_remove_an_entry(statement: str) -> No
 
 @pytest.mark.django_db
 def test_neither_do_models_change_or_remove_it() -> None:
-    entry = kept(make_project())
+    entry = kept(given.project())
     entry.action = "nothing.happened"
     for attempt in (entry.save, entry.delete, AuditEntry.objects.all().delete):
         with pytest.raises((DatabaseError, InternalError), match="append-only"), transaction.atomic():
@@ -71,7 +71,7 @@ def test_neither_do_models_change_or_remove_it() -> None:
 
 @pytest.mark.django_db
 def test_a_person_or_a_project_can_go_and_the_trail_stays_readable() -> None:
-    project = make_project()
+    project = given.project()
     entry = kept(project)
     user_id, project_id = entry.user_id, project.pk
     assert entry.user is not None

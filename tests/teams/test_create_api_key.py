@@ -9,8 +9,8 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import ApiKey, digest_of
 from reflection_app.teams.projects import create_api_key
+from tests import given
 from tests.api.caller import Caller
-from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def create(*arguments: str, **options: Any) -> tuple[str, str]:
 
 
 def test_the_key_alone_is_printed_and_works() -> None:
-    project = make_project("desk")
+    project = given.project("desk")
     out, err = create("pipeline", project="desk")
 
     secret = out.removesuffix("\n")
@@ -38,7 +38,7 @@ def test_the_key_alone_is_printed_and_works() -> None:
 
 
 def test_scopes_and_an_end_can_be_given() -> None:
-    make_project("desk")
+    given.project("desk")
     create("reader", "--project", "desk", "--scopes", "runs:read, metrics:read", "--expires-days", "30")
     key = ApiKey.objects.get()
     assert key.scopes == ["metrics:read", "runs:read"]
@@ -47,8 +47,8 @@ def test_scopes_and_an_end_can_be_given() -> None:
 
 
 def test_an_unknown_project_is_refused_with_those_that_exist() -> None:
-    make_project("one")
-    make_project("two")
+    given.project("one")
+    given.project("two")
     with pytest.raises(CommandError, match=r"'three'.*one, two"):
         create("pipeline", project="three")
 
@@ -63,14 +63,14 @@ def test_an_unknown_project_is_refused_with_those_that_exist() -> None:
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: list[str], message: str) -> None:
-    make_project("desk")
+    given.project("desk")
     with pytest.raises(CommandError, match=message):
         create("pipeline", "--project", "desk", *options)
     assert not ApiKey.objects.exists()
 
 
 def test_a_second_key_of_the_same_name_is_numbered_so_that_nobody_is_taken_for_the_other() -> None:
-    project = make_project()
+    project = given.project()
     names = [create_api_key(project, name=" ci ", scopes=["runs:read"], actor=Actor())[0].name for _ in range(3)]
     assert names == ["ci", "ci 2", "ci 3"]
     long = [create_api_key(project, name="x" * 120, scopes=["runs:read"], actor=Actor())[0].name for _ in range(2)]

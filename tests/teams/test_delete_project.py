@@ -17,21 +17,20 @@ from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.models import Webhook
 from reflection_app.teams.retention import delete_project, deleted_projects, take_project_away
 from reflection_app.teams.tools import add_builtin_tools
-from tests.factories import make_api_key, make_member, make_project, submit
-from tests.web.stories import finished, unsure_project
+from tests import given
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def full_project(slug: str) -> Project:
     """A project with something in many tables, a run that waits for a person and one that nobody has begun."""
-    project = unsure_project(slug)
-    member = make_member(project, Role.ADMIN)
-    run = finished(project)
-    submit(project)
+    project = given.unsure_project(slug)
+    member = given.member(project, Role.ADMIN)
+    run = given.advanced_run(project)
+    given.submitted_run(project)
     add_comment(project, About.RUN, run.pk, CommentInput(text="Hm."), actor=Actor(user=member))
     add_builtin_tools(project, actor=Actor(user=member))
-    make_api_key(project)
+    given.api_key(project)
     Webhook.objects.create(project=project, url="https://example.com/", events=[EventType.RUN_FINISHED], ciphertext="x")
     propose(project.pk, kind="lesson", name="A lesson", content="Look first.", source=slug)
     return project
@@ -67,12 +66,12 @@ def test_it_is_taken_away_whole_and_the_trail_and_other_projects_stay() -> None:
 
 def test_from_the_moment_of_it_nobody_reaches_it_and_its_short_name_is_free() -> None:
     project = full_project("freed")
-    key, _ = make_api_key(project)
+    key, _ = given.api_key(project)
     delete_project(project, typed_name=" Freed ", actor=Actor())
     key.refresh_from_db()
     assert not key.is_usable
     assert not Webhook.objects.get(project=project).is_enabled
-    make_project("freed")
+    given.project("freed")
     [entry] = AuditEntry.objects.filter(action="project.deleted")
     assert entry.before == {"slug": "freed", "name": "Freed"}
     with pytest.raises(NotFound):
@@ -81,7 +80,7 @@ def test_from_the_moment_of_it_nobody_reaches_it_and_its_short_name_is_free() ->
 
 @pytest.mark.parametrize("typed", ["", "freed", "Fred"])
 def test_another_name_deletes_nothing(typed: str) -> None:
-    project = make_project("freed")
+    project = given.project("freed")
     with pytest.raises(InvalidInput) as refused:
         delete_project(project, typed_name=typed, actor=Actor())
     assert refused.value.errors[0]["field"] == "typed_name"

@@ -1,14 +1,12 @@
 """The demo: full on every page, marked as made up, and gone without a trace when it is removed."""
 
 import json
-import threading
 import zipfile
 from datetime import timedelta
 
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
-from django.db import connection
 from django.db.models import Model, QuerySet
 from django.test import Client
 from django.urls import reverse
@@ -32,9 +30,9 @@ from reflection_app.teams.demo import removing
 from reflection_app.teams.demo.loading import ARCHIVE, REVIEWERS, DemoIsThere, load_demo
 from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.web.pages import all_pages
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.house.test_recorded_journals import replay
-from tests.web.stories import finished, project_with
+from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # What is no list of the demo's own: it has no keys, calls nobody, and tells nobody.
@@ -53,7 +51,7 @@ MAY_BE_EMPTY = {
 
 @pytest.fixture
 def staff() -> User:
-    return make_user("admin", is_staff=True)
+    return given.user("admin", is_staff=True)
 
 
 def rows_of_everything() -> dict[str, int]:
@@ -68,10 +66,12 @@ def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_tra
     staff: User, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(removing, "LONGEST_S", 600.0)
-    other = project_with("other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'})
-    make_member(other, Role.ADMIN, user=staff)
-    finished(other)
-    person = make_user(REVIEWERS[0])
+    other = given.scripted_project(
+        "other", {"attempt-1/answer": "blue", "attempt-1/critique": '{"score": 90, "approved": true}'}
+    )
+    given.member(other, Role.ADMIN, user=staff)
+    given.advanced_run(other)
+    person = given.user(REVIEWERS[0])
     before = rows_of_everything()
     client.force_login(staff)
     assert client.post("/projects/demo/").status_code == 302
@@ -92,7 +92,7 @@ def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_tra
     assert client.post("/projects/demo/").status_code == 409
     assert "Load the demo" not in client.get("/projects/new/").content.decode()
     assert "made up" in client.get("/p/demo/").content.decode()
-    client.force_login(make_member(project, Role.CURATOR, user=person))
+    client.force_login(given.member(project, Role.CURATOR, user=person))
     assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
     assert "Remove the demo" not in client.get("/p/demo/").content.decode()
     client.force_login(staff)
@@ -172,29 +172,20 @@ def _has_lift(project: Project) -> None:
 
 
 def test_of_two_who_load_it_at_once_one_is_told_that_it_is_there(staff: User) -> None:
-    told: list[str] = []
-
-    def load() -> None:
+    def load(_: int) -> str:
         try:
             load_demo(actor=Actor(user=staff))
-            told.append("loaded")
         except ActionError as error:
-            told.append(type(error).__name__)
-        finally:
-            connection.close()
+            return type(error).__name__
+        return "loaded"
 
-    both = [threading.Thread(target=load) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert sorted(told) == ["DemoIsThere", "loaded"]
+    assert sorted(at_once(load, range(2), threads=2)) == ["DemoIsThere", "loaded"]
     assert Project.objects.filter(is_demo=True).count() == 1
 
 
 def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_demo(staff: User) -> None:
-    project = make_project("demo", is_demo=True)
-    colleague = make_member(project)
+    project = given.project("demo", is_demo=True)
+    colleague = given.member(project)
     colleague.set_unusable_password()
     colleague.is_active, colleague.last_login = False, timezone.now()
     colleague.save()
@@ -203,10 +194,10 @@ def test_a_colleague_without_a_password_who_has_left_is_not_removed_with_the_dem
 
 
 def test_only_a_demo_is_removed_by_one_click(staff: User, client: Client) -> None:
-    project = make_project("real")
+    project = given.project("real")
     with pytest.raises(NotFound):
         remove_demo(project, actor=Actor(user=staff))
-    client.force_login(make_member(project, Role.ADMIN))
+    client.force_login(given.member(project, Role.ADMIN))
     assert client.get("/p/real/settings/keeping/remove-demo/").status_code == 302
     assert client.post("/p/real/settings/keeping/remove-demo/").status_code == 404
 

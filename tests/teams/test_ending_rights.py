@@ -21,16 +21,16 @@ from reflection_app.runs.models import AgentLease
 from reflection_app.teams.members import change_role, create_invitation, remove_member, revoke_api_key
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import disable_account
-from tests.api.caller import Caller, assert_problem, make_caller
+from tests import given, then
+from tests.api.caller import Caller
 from tests.comparisons.pairs import claimed, make_set
-from tests.factories import make_api_key, make_member, make_project, make_user
 from tests.notebook.entries import make_entry
 from tests.queues.queues import make_queue, reviewer
 from tests.reviews.panels import open_panel, say, take_seat
 from tests.reviews.waiting_rows import waiting_rows
 from tests.runs.test_agent_leases import waiting
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 SYSTEM = Actor()
 type Ending = Callable[[Project, User], object]
 
@@ -66,7 +66,7 @@ WAYS = [removed, went, demoted, disabled, disabled_elsewhere, deleted]
 
 @pytest.mark.parametrize("end", WAYS)
 def test_what_a_reviewer_held_is_offered_to_others(end: Ending) -> None:
-    project = make_project()
+    project = given.project()
     anna, ben = reviewer(project, name="anna"), reviewer(project, name="ben")
     held, kept = waiting_rows(project, 2)
     claim_review(held, actor=anna)
@@ -77,8 +77,8 @@ def test_what_a_reviewer_held_is_offered_to_others(end: Ending) -> None:
     assert anna.user is not None
     assert claim_next(project, actor=ben) is None
     end(project, anna.user)
-    given = [claim_next(project, actor=ben), claim_next(project, actor=ben)]
-    assert {review.pk for review in given if review} == {held.pk, kept.pk}
+    sent = [claim_next(project, actor=ben), claim_next(project, actor=ben)]
+    assert {review.pk for review in sent if review} == {held.pk, kept.pk}
     assert list(QueueMember.objects.filter(queue=queue).values_list("user__username", flat=True)) == ["ben"]
     assert not PairJudgement.objects.exists()
     assert claimed(project, actor=ben).by_label == "ben"
@@ -93,9 +93,9 @@ def test_what_a_reviewer_held_is_offered_to_others(end: Ending) -> None:
 
 @pytest.mark.parametrize("end", [removed, went, disabled, disabled_elsewhere, demoted])
 def test_a_departed_member_owns_no_entries_and_a_viewer_still_does(end: Ending) -> None:
-    project, other = make_project(), make_project()
-    anna = make_member(project, Role.CURATOR)
-    make_member(other, Role.VIEWER, user=anna)
+    project, other = given.project(), given.project()
+    anna = given.member(project, Role.CURATOR)
+    given.member(other, Role.VIEWER, user=anna)
     own, elsewhere = make_entry(project, owner=anna, state="approved"), make_entry(other, owner=anna)
     end(project, anna)
     own.refresh_from_db()
@@ -106,7 +106,7 @@ def test_a_departed_member_owns_no_entries_and_a_viewer_still_does(end: Ending) 
 
 
 def test_who_may_review_again_gets_nothing_back() -> None:
-    project = make_project()
+    project = given.project()
     anna = reviewer(project, name="anna")
     [held] = waiting_rows(project, 1)
     token = claim_review(held, actor=anna).lease_token
@@ -119,7 +119,7 @@ def test_who_may_review_again_gets_nothing_back() -> None:
 
 
 def test_a_role_that_may_still_review_keeps_what_it_holds() -> None:
-    project = make_project()
+    project = given.project()
     anna = reviewer(project, name="anna", role=Role.CURATOR)
     [held] = waiting_rows(project, 1)
     claim_review(held, actor=anna)
@@ -145,12 +145,12 @@ def test_a_panel_offers_a_released_seat_to_another_reviewer() -> None:
 
 
 def key_of(project: Project, maker: User, *scopes: str) -> Caller:
-    return make_caller(project, scopes or [Scope.ADMIN], made_by=maker)
+    return given.caller(project, scopes or [Scope.ADMIN], made_by=maker)
 
 
 def boss_and_maker() -> tuple[Project, User, User]:
-    project = make_project()
-    return project, make_member(project, Role.ADMIN), make_member(project, Role.ADMIN, user=make_user("maker"))
+    project = given.project()
+    return project, given.member(project, Role.ADMIN), given.member(project, Role.ADMIN, user=given.user("maker"))
 
 
 @pytest.mark.parametrize("end", [removed, went, demoted, disabled])
@@ -159,7 +159,7 @@ def test_keys_are_revoked_with_the_right_of_who_made_them(end: Ending) -> None:
     caller = key_of(project, maker)
     assert caller.get("review-policy").status == 200
     end(project, maker)
-    assert_problem(caller.get("review-policy"), 401)
+    then.refused(caller.get("review-policy"), 401)
     assert ApiKey.objects.get(pk=caller.key.pk).revoked_at is not None
     assert AuditEntry.objects.get(action="api_key.revoked").target_id == caller.key.pk
 
@@ -175,25 +175,25 @@ def test_a_key_that_remains_loses_admin_and_goes_on_with_its_other_scopes(role: 
     assert (list(kept.revoked), list(kept.remaining)) == ([], [caller.key])
     assert caller.get("runs").status == 200
     for path in ("export/project.zip", "audit-entries", "webhooks"):
-        assert_problem(caller.get(path), 403)
-    assert_problem(caller.post("invitations", {}), 403)
+        then.refused(caller.get(path), 403)
+    then.refused(caller.post("invitations", {}), 403)
 
 
 def test_a_key_loses_admin_with_its_maker_however_that_happened() -> None:
     project, _boss, maker = boss_and_maker()
     caller = key_of(project, maker)
     Membership.objects.filter(user=maker).update(role=Role.CURATOR)
-    assert_problem(caller.get("audit-entries"), 403)
+    then.refused(caller.get("audit-entries"), 403)
     maker.delete()
-    assert_problem(caller.get("audit-entries"), 403)
-    assert make_caller(project, [Scope.ADMIN]).get("audit-entries").status == 200, "of the command, made by nobody"
+    then.refused(caller.get("audit-entries"), 403)
+    assert given.caller(project, [Scope.ADMIN]).get("audit-entries").status == 200, "of the command, made by nobody"
 
 
 def test_no_key_of_a_disabled_account_works_however_it_was_disabled() -> None:
     project, _boss, maker = boss_and_maker()
     caller = key_of(project, maker, Scope.RUNS_READ)
     User.objects.filter(pk=maker.pk).update(is_active=False)
-    assert_problem(caller.get("runs"), 401)
+    then.refused(caller.get("runs"), 401)
     User.objects.filter(pk=maker.pk).update(is_active=True)
     assert caller.get("runs").status == 200
 
@@ -208,8 +208,8 @@ def test_open_invitations_of_an_ended_admin_and_their_keys_are_revoked() -> None
 
 
 def test_a_revoked_key_releases_its_reviews_and_work() -> None:
-    project = make_project(review_policy={"audit_share": 0})
-    caller = make_caller(project, [Scope.TASKS_WRITE, Scope.REVIEWS_WRITE, Scope.RUNS_READ])
+    project = given.project(review_policy={"audit_share": 0})
+    caller = given.caller(project, [Scope.TASKS_WRITE, Scope.REVIEWS_WRITE, Scope.RUNS_READ])
     by_key, ben = Actor(api_key=caller.key), reviewer(project, name="ben")
     run, [held] = waiting(project), waiting_rows(project, 1)
     assert caller.post("tasks/claim", {}).status == 200
@@ -222,10 +222,10 @@ def test_a_revoked_key_releases_its_reviews_and_work() -> None:
 
 
 def test_rest_names_the_keys_revoked_and_those_that_remain() -> None:
-    project = make_project()
-    admin = make_caller(project, [Scope.ADMIN])
-    first, second = (make_member(project, Role.CURATOR) for _ in range(2))
-    key, other = (make_api_key(project, made_by=maker)[0] for maker in (first, second))
+    project = given.project()
+    admin = given.caller(project, [Scope.ADMIN])
+    first, second = (given.member(project, Role.CURATOR) for _ in range(2))
+    key, other = (given.api_key(project, made_by=maker)[0] for maker in (first, second))
     named = [{"id": str(key.pk), "name": key.name, "prefix": key.hint}]
     answer = admin.call("PATCH", f"members/{first.pk}", data='{"role": "viewer"}')
     assert (answer.body["role"], answer.body["revoked_keys"], answer.body["remaining_keys"]) == ("viewer", named, [])

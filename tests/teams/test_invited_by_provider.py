@@ -1,6 +1,5 @@
 """What an invitation opens to those who come by a provider: one account, and only for whom it was made."""
 
-from collections.abc import Iterator
 from threading import Thread
 from time import sleep
 
@@ -9,24 +8,16 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
 from reflection_app.core.audit import Actor
 from reflection_app.teams.members import create_invitation
 from reflection_app.teams.models import Invitation
-from tests.factories import make_project
-from tests.teams.oidc_provider import Provider, oidc_provider
-from tests.teams.test_other_logins import come_back
+from tests import given
+from tests.teams.oidc_provider import Provider
+from tests.teams.test_other_logins import come_back, provider
 
+__all__ = ["provider"]
 CLOSED = "Accounts are made by invitation"
-
-
-@pytest.fixture
-def provider(settings: Settings) -> Iterator[Provider]:
-    with oidc_provider(preferred_username="erika", email="erika@corp.example", email_verified=True) as running:
-        settings.OIDC_APPS = [running.app]
-        settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [running.app], "OAUTH_PKCE_ENABLED": True}}
-        yield running
 
 
 def somebody_waits_for_a_lock() -> bool:
@@ -37,7 +28,7 @@ def somebody_waits_for_a_lock() -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_follow_one_link_at_once_only_one_gets_an_account(provider: Provider) -> None:
-    made = create_invitation(make_project("team"), role="viewer", actor=Actor())
+    made = create_invitation(given.project("team"), role="viewer", actor=Actor())
     second = Client()
     second.get(f"/invitations/{made.secret}/")
     landed: list[str] = []
@@ -63,7 +54,7 @@ def test_of_two_who_follow_one_link_at_once_only_one_gets_an_account(provider: P
 
 @pytest.mark.django_db
 def test_an_invitation_for_one_address_makes_no_account_for_another(client: Client, provider: Provider) -> None:
-    made = create_invitation(make_project("team"), role="viewer", email="otto@corp.example", actor=Actor())
+    made = create_invitation(given.project("team"), role="viewer", email="otto@corp.example", actor=Actor())
     client.get(f"/invitations/{made.secret}/")
     assert CLOSED in come_back(client)
     assert not User.objects.exists()

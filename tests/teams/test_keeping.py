@@ -15,11 +15,10 @@ from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models import RetentionRun
 from reflection_app.teams.retention import carry_out_retention
-from tests.factories import make_member, make_project
+from tests import given
 from tests.runs.critiques import critique
-from tests.web.stories import finished, logged_in, project_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 PAGE = "/p/kept/settings/keeping/"
 DAYS = {
     "runs_days": "30",
@@ -33,12 +32,14 @@ DAYS = {
 
 @pytest.fixture
 def admin(client: Client) -> Client:
-    project = project_with("kept", {"attempt-1/answer": "x", "attempt-1/critique": critique(95, approved=True)})
-    run = finished(project)
+    project = given.scripted_project(
+        "kept", {"attempt-1/answer": "x", "attempt-1/critique": critique(95, approved=True)}
+    )
+    run = given.advanced_run(project)
     then = timezone.now() - timedelta(days=40)
     Task.objects.filter(pk=run.task_id).update(created_at=then)
     Run.objects.filter(pk=run.pk).update(created_at=then, finished_at=then)
-    return logged_in(client, project)
+    return given.logged_in(client, project)
 
 
 def test_what_new_rules_would_delete_is_shown_before_they_are_saved(admin: Client) -> None:
@@ -95,9 +96,10 @@ def test_the_project_is_downloaded_whole(admin: Client) -> None:
     assert AuditEntry.objects.filter(action="project.exported").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_it_is_sent_piece_by_piece_by_a_server_that_waits_for_nobody() -> None:
-    project = make_project("kept")
-    admin = make_member(project, Role.ADMIN)
+    project = given.project("kept")
+    admin = given.member(project, Role.ADMIN)
 
     async def downloaded() -> bytes:
         client = AsyncClient()

@@ -4,15 +4,14 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import ApiKey, Project, digest_of
-from tests.factories import make_api_key, make_project
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def admin(client: Client) -> Client:
-    return logged_in(client, make_project("set"))
+    return given.logged_in(client, given.project("set"))
 
 
 def test_a_new_key_is_shown_once_and_kept_hashed(admin: Client) -> None:
@@ -41,7 +40,7 @@ def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, ob
 
 
 def test_a_key_is_revoked_after_asking(admin: Client) -> None:
-    key, _ = make_api_key(Project.objects.get(slug="set"))
+    key, _ = given.api_key(Project.objects.get(slug="set"))
     path = f"/p/set/settings/keys/{key.pk}/revoke/"
     assert "cannot be undone" in admin.get(path).text
     assert "no longer works" in admin.post(path, follow=True).text

@@ -4,13 +4,13 @@ import pytest
 from django.test import Client
 
 from reflection_app.teams.pages.login import LoginLinkTokens, one_time_login_path
-from tests.factories import PASSWORD, make_member, make_project, make_user
+from tests import given
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_user_without_a_project_is_told_what_to_do(client: Client) -> None:
-    client.force_login(make_user("lonely"))
+    client.force_login(given.user("lonely"))
     response = client.get("/")
     assert response.status_code == 200
     assert "You are not in any project yet" in response.text
@@ -18,20 +18,20 @@ def test_a_user_without_a_project_is_told_what_to_do(client: Client) -> None:
 
 
 def test_a_member_lands_in_the_first_project(client: Client) -> None:
-    user = make_member(make_project("first"))
-    response = client.post("/login/", {"username": user.username, "password": PASSWORD}, follow=True)
+    user = given.member(given.project("first"))
+    response = client.post("/login/", {"username": user.username, "password": given.PASSWORD}, follow=True)
     assert response.redirect_chain[-1][0] == "/p/first/"
 
 
 def test_a_wrong_password_is_said_and_the_name_kept(client: Client) -> None:
-    make_user("ann")
+    given.user("ann")
     response = client.post("/login/", {"username": "ann", "password": "wrong"})
     assert "Name and password do not match" in response.text
     assert 'value="ann"' in response.text
 
 
 def test_a_login_link_works_once_and_only_by_post(client: Client) -> None:
-    user = make_member(make_project("first"))
+    user = given.member(given.project("first"))
     path = one_time_login_path(user)
     assert f"Log in as {user.username}" in client.get(path).text
     assert "_auth_user_id" not in client.session
@@ -42,7 +42,7 @@ def test_a_login_link_works_once_and_only_by_post(client: Client) -> None:
 
 
 def test_looking_at_a_login_link_by_head_does_not_use_it(client: Client) -> None:
-    path = one_time_login_path(make_user())
+    path = one_time_login_path(given.user())
     assert client.head(path).status_code == 200
     assert client.post(path).status_code == 302
 
@@ -51,7 +51,7 @@ def test_looking_at_a_login_link_by_head_does_not_use_it(client: Client) -> None
 def test_a_login_link_lives_for_a_quarter_of_an_hour(
     client: Client, monkeypatch: pytest.MonkeyPatch, age_min: int, status: int
 ) -> None:
-    path = one_time_login_path(make_user())
+    path = one_time_login_path(given.user())
     # As Django's tokens have it.
     later = datetime.now() + timedelta(minutes=age_min)  # noqa: DTZ005
     monkeypatch.setattr(LoginLinkTokens, "_now", lambda self: later)
@@ -63,13 +63,13 @@ def test_a_login_link_lives_for_a_quarter_of_an_hour(
     "path", ["/login/link/MQ/x-y/", "/login/link/!!/x-y/", "/login/link/OTk5OTk5OTk5OTk5OTk5/x-y/"]
 )
 def test_a_forged_login_link_is_refused(client: Client, path: str) -> None:
-    make_user()
+    given.user()
     assert client.get(path).status_code == 404
     assert client.post(path).status_code == 404
 
 
 def test_logging_out_takes_a_post(client: Client) -> None:
-    client.force_login(make_user())
+    client.force_login(given.user())
     assert client.get("/logout/").status_code == 405
     assert client.post("/logout/").status_code == 302
     assert "_auth_user_id" not in client.session
@@ -84,7 +84,7 @@ def test_errors_have_the_same_look() -> None:
 
 def test_pages_are_kept_nowhere(client: Client) -> None:
     assert client.get("/nothing-here/").headers["Cache-Control"] == "private, no-store"
-    client.force_login(make_member(make_project("first")))
+    client.force_login(given.member(given.project("first")))
     assert client.get("/p/first/").headers["Cache-Control"] == "private, no-store"
     assert "no-store" in Client().get("/login/").headers["Cache-Control"]
 

@@ -1,6 +1,5 @@
 """Mail about what is unread, over a real SMTP connection: bundled, once, in the reader's words, and nothing to leak."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -14,28 +13,20 @@ from reflection_app.core.models import Membership, Profile, Project
 from reflection_app.reviews.models import About
 from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import MOST_FAILURES, notify, read_all, send_waiting_mail
-from tests.factories import make_member, make_project, make_user
+from tests import given
 from tests.reviews.test_reviews import together
-from tests.teams.smtp_server import MailServer, mail_server
+from tests.teams.smtp_server import MailServer, mail_server, server
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def server(settings: Any) -> Iterator[MailServer]:
-    with mail_server() as running:
-        settings.MAIL_OPTIONS = running.options
-        settings.MAIL_FROM = "Reflection Desk <desk@example.org>"
-        settings.PUBLIC_URL = "https://desk.example"
-        yield running
+__all__ = ["server"]
+pytestmark = pytest.mark.django_db
 
 
 def reader(project: Project, name: str = "anna") -> User:
-    return make_member(project, user=make_user(name, email=f"{name}@example.org"))
+    return given.member(project, user=given.user(name, email=f"{name}@example.org"))
 
 
 def tell(project: Project, *users: User, title: str = "A haiku", minutes_ago: float = 3) -> None:
-    sender = Actor(user=make_user())
+    sender = Actor(user=given.user())
     assert sender.user is not None
     notify(
         NotificationKind.ASSIGNED,
@@ -54,7 +45,7 @@ def older(rows: Any, *, minutes: float) -> None:
 
 
 def test_one_letter_tells_a_person_of_all_that_is_unread_and_only_once(server: MailServer) -> None:
-    project = make_project("mailed")
+    project = given.project("mailed")
     anna = reader(project)
     tell(project, anna)
     tell(project, anna, title="Two lines\r\nBcc: evil@example.org")
@@ -71,7 +62,7 @@ def test_one_letter_tells_a_person_of_all_that_is_unread_and_only_once(server: M
 
 
 def test_a_title_with_a_line_break_cannot_forge_a_header(server: MailServer) -> None:
-    project = make_project()
+    project = given.project()
     tell(project, reader(project), title="x\r\nBcc: evil@example.org\r\n\r\nClick here")
     assert send_waiting_mail() == 1
     assert server.letters[0]["Bcc"] is None
@@ -79,7 +70,7 @@ def test_a_title_with_a_line_break_cannot_forge_a_header(server: MailServer) -> 
 
 
 def test_what_is_new_waits_and_what_is_read_is_not_told(server: MailServer) -> None:
-    project = make_project()
+    project = given.project()
     anna, bea = reader(project), reader(project, "bea")
     tell(project, bea)
     read_all(bea)
@@ -90,9 +81,9 @@ def test_what_is_new_waits_and_what_is_read_is_not_told(server: MailServer) -> N
 
 
 def test_who_left_wants_none_is_inactive_or_has_no_address_gets_none(server: MailServer) -> None:
-    project = make_project()
+    project = given.project()
     left, unwilling, inactive = (reader(project, name) for name in ("left", "unwilling", "inactive"))
-    nowhere = make_member(project, user=make_user("nowhere"))
+    nowhere = given.member(project, user=given.user("nowhere"))
     tell(project, left, unwilling, inactive, nowhere)
     Membership.objects.filter(user=left).delete()
     Profile.objects.create(user=unwilling, wants_mail=False)
@@ -105,14 +96,15 @@ def test_who_left_wants_none_is_inactive_or_has_no_address_gets_none(server: Mai
 
 def test_without_a_mail_server_nothing_is_sent_and_nothing_is_marked(settings: Any) -> None:
     settings.MAIL_OPTIONS = {}
-    project = make_project()
+    project = given.project()
     tell(project, reader(project))
     assert send_waiting_mail() == 0
     assert Notification.objects.get().mailed_at is None
 
 
+@pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_send_each_letter_once(server: MailServer) -> None:
-    project = make_project()
+    project = given.project()
     people = [reader(project, f"person{number}") for number in range(6)]
     tell(project, *people)
     assert sum(together(*[send_waiting_mail] * 4)) == 6  # type: ignore[arg-type]
@@ -122,7 +114,7 @@ def test_two_workers_at_once_send_each_letter_once(server: MailServer) -> None:
 def test_an_address_that_is_refused_is_tried_later_and_later_and_given_up_and_hurts_nobody_else(
     server: MailServer,
 ) -> None:
-    project = make_project()
+    project = given.project()
     lost, anna = reader(project, "lost"), reader(project)
     server.refused.add(lost.email)
     tell(project, lost, anna, minutes_ago=2.1)
@@ -142,7 +134,7 @@ def test_an_address_that_is_refused_is_tried_later_and_later_and_given_up_and_hu
 
 
 def test_a_server_that_is_away_is_nobodys_failure_and_all_is_sent_when_it_is_back(settings: Any) -> None:
-    project = make_project()
+    project = given.project()
     tell(project, reader(project), reader(project, "bea"))
     with mail_server() as gone:
         settings.MAIL_OPTIONS = gone.options
@@ -154,7 +146,7 @@ def test_a_server_that_is_away_is_nobodys_failure_and_all_is_sent_when_it_is_bac
 
 
 def test_a_server_that_breaks_off_gives_the_claim_back(server: MailServer) -> None:
-    project = make_project()
+    project = given.project()
     tell(project, reader(project))
     server.is_broken = True
     assert send_waiting_mail() == 0
@@ -164,6 +156,6 @@ def test_a_server_that_breaks_off_gives_the_claim_back(server: MailServer) -> No
 
 
 def test_what_is_days_old_is_no_news_when_mail_is_set_up(server: MailServer) -> None:
-    project = make_project()
+    project = given.project()
     tell(project, reader(project), minutes_ago=60 * 49)
     assert send_waiting_mail() == 0

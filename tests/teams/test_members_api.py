@@ -6,37 +6,26 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import IdempotentAnswer, Membership, Role, digest_of
 from reflection_app.teams.members import accept_invitation
 from reflection_app.teams.models import Invitation
-from tests.api.caller import Caller, assert_problem, fields
-from tests.factories import make_member, make_project, make_user
+from tests import given, then
+from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 
 
-def test_members_are_listed_page_by_page(admin: Caller) -> None:
-    people = [make_member(admin.project, role) for role in (Role.ADMIN, Role.VIEWER, Role.CURATOR)]
-    make_member(make_project())
-    first = admin.get("members", limit=2).body
-    second = admin.get(first["next"]).body
-    listed = first["results"] + second["results"]
-    assert [member["name"] for member in listed] == [user.username for user in people]
-    assert [member["role"] for member in listed] == ["admin", "viewer", "curator"]
-    assert second["next"] is None
-
-
 def test_a_key_makes_and_changes_no_admin(admin: Caller) -> None:
-    first, second = (make_member(admin.project, role) for role in (Role.ADMIN, Role.ADMIN))
-    viewer = make_member(admin.project, Role.VIEWER)
-    assert_problem(admin.call("PATCH", f"members/{first.pk}", data='{"role": "viewer"}'), 403)
-    assert_problem(admin.call("DELETE", f"members/{second.pk}"), 403)
-    assert_problem(admin.call("PATCH", f"members/{viewer.pk}", data='{"role": "admin"}'), 403)
-    assert_problem(admin.post("invitations", {"role": "admin"}), 403)
+    first, second = (given.member(admin.project, role) for role in (Role.ADMIN, Role.ADMIN))
+    viewer = given.member(admin.project, Role.VIEWER)
+    then.refused(admin.call("PATCH", f"members/{first.pk}", data='{"role": "viewer"}'), 403)
+    then.refused(admin.call("DELETE", f"members/{second.pk}"), 403)
+    then.refused(admin.call("PATCH", f"members/{viewer.pk}", data='{"role": "admin"}'), 403)
+    then.refused(admin.post("invitations", {"role": "admin"}), 403)
     assert Membership.objects.filter(project=admin.project, role=Role.ADMIN).count() == 2
     assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("user_id", ["0", "99999999999999999999", "2147483648", "nobody", "-1", "007x"])
 def test_an_id_that_nobody_has_is_not_found(admin: Caller, user_id: str) -> None:
-    assert_problem(admin.call("DELETE", f"members/{user_id}"), 404)
+    then.refused(admin.call("DELETE", f"members/{user_id}"), 404)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +42,8 @@ def test_an_invitation_that_makes_no_sense_is_refused_at_its_field(
     admin: Caller, body: dict[str, object], field: str
 ) -> None:
     answer = admin.post("invitations", body)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field]
     assert not Invitation.objects.exists()
 
 
@@ -64,7 +53,7 @@ def test_an_invitation_is_made_listed_used_and_gone(admin: Caller) -> None:
     secret = made.body["link"].rstrip("/").rpartition("/")[2]
     [listed] = admin.get("invitations").body["results"]
     assert listed == {name: value for name, value in made.body.items() if name != "link"}
-    user = make_user()
+    user = given.user()
     accept_invitation(digest_of(secret), actor=Actor(user=user))
     assert Membership.objects.get(user=user, project=admin.project).role == Role.VIEWER
     assert admin.get("invitations").body["results"] == []

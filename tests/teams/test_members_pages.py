@@ -12,21 +12,20 @@ from pytest_django import Settings
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.teams.models import Invitation
-from tests.factories import PASSWORD, make_member, make_project, make_user
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
-SIGN_UP = {"username": "new-one", "email": "", "password1": PASSWORD, "password2": PASSWORD}
+SIGN_UP = {"username": "new-one", "email": "", "password1": given.PASSWORD, "password2": given.PASSWORD}
 
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("team", name="The Team")
+    return given.project("team", name="The Team")
 
 
 @pytest.fixture
 def admin(client: Client, project: Project) -> Client:
-    return logged_in(client, project)
+    return given.logged_in(client, project)
 
 
 def invite(admin: Client, **typed: str) -> str:
@@ -37,19 +36,8 @@ def invite(admin: Client, **typed: str) -> str:
     return str(page.context["link"]).removeprefix("http://testserver")
 
 
-def test_a_member_reads_who_belongs_to_the_project_and_changes_nothing(client: Client, project: Project) -> None:
-    other = make_member(project, Role.ADMIN, user=make_user("anna"))
-    logged_in(client, project, Role.CURATOR)
-    page = client.get("/p/team/settings/members/").text
-    assert "anna" in page
-    assert "Invite somebody" not in page
-    for path in (f"{other.pk}/role/", f"{other.pk}/remove/", "invite/"):
-        assert client.post(f"/p/team/settings/members/{path}", {"role": "viewer"}).status_code == 403
-    assert Membership.objects.get(user=other).role == Role.ADMIN
-
-
 def test_an_admin_changes_a_role_and_removes_a_member(admin: Client, project: Project) -> None:
-    user = make_member(project, Role.VIEWER, user=make_user("ben"))
+    user = given.member(project, Role.VIEWER, user=given.user("ben"))
     page = admin.post(f"/p/team/settings/members/{user.pk}/role/", {"role": "curator"}, follow=True)
     assert "ben is Curator now." in page.text
     assert "Remove ben?" in admin.get(f"/p/team/settings/members/{user.pk}/remove/").text
@@ -61,13 +49,11 @@ def test_an_admin_changes_a_role_and_removes_a_member(admin: Client, project: Pr
         ("member.role_changed", {"name": "ben", "role": "viewer"}, {"name": "ben", "role": "curator"}),
         ("member.removed", {"name": "ben", "role": "curator"}, {}),
     ]
-    audit = admin.get("/p/team/audit/").text
-    assert "removed a member" in audit
 
 
 def test_the_last_admin_neither_leaves_nor_takes_a_lesser_role(admin: Client, project: Project) -> None:
     own = project.memberships.get().user
-    make_member(project, Role.ADMIN, user=make_user("switched-off", is_active=False))
+    given.member(project, Role.ADMIN, user=given.user("switched-off", is_active=False))
     for path, data in (("role/", {"role": "viewer"}), ("remove/", {})):
         page = admin.post(f"/p/team/settings/members/{own.pk}/{path}", data)
         assert page.status_code == 409
@@ -79,7 +65,7 @@ def test_the_last_admin_neither_leaves_nor_takes_a_lesser_role(admin: Client, pr
 def test_no_link_leads_an_admin_back_to_what_they_lost(
     admin: Client, project: Project, path: str, data: dict[str, str]
 ) -> None:
-    other = make_member(project, Role.ADMIN, user=make_user("ben"))
+    other = given.member(project, Role.ADMIN, user=given.user("ben"))
     guest = Client()
     guest.force_login(other)
     link = invite(guest, role="admin")
@@ -91,7 +77,7 @@ def test_no_link_leads_an_admin_back_to_what_they_lost(
 
 
 def test_a_viewer_leaves(client: Client, project: Project) -> None:
-    logged_in(client, project, Role.VIEWER)
+    given.logged_in(client, project, Role.VIEWER)
     own = project.memberships.get().user
     assert "Leave The Team?" in client.get(f"/p/team/settings/members/{own.pk}/remove/").text
     page = client.post(f"/p/team/settings/members/{own.pk}/remove/", follow=True)
@@ -110,7 +96,7 @@ def test_a_link_is_shown_once_and_kept_hashed(admin: Client) -> None:
 
 def test_who_has_an_account_joins_by_a_press_of_a_button(admin: Client) -> None:
     path, guest = invite(admin, role="curator"), Client()
-    user = make_user("carl")
+    user = given.user("carl")
     guest.force_login(user)
     page = guest.get(path, follow=True)
     assert "Join The Team" in page.text
@@ -131,7 +117,7 @@ def test_who_has_no_account_makes_one_and_is_in(admin: Client) -> None:
     assert page["Location"] == "/p/team/"
     assert guest.get("/p/team/").status_code == 200
     assert Membership.objects.get(user__username="new-one").role == Role.REVIEWER
-    assert Client().post("/login/", {"username": "new-one", "password": PASSWORD}).status_code == 302
+    assert Client().post("/login/", {"username": "new-one", "password": given.PASSWORD}).status_code == 302
 
 
 def test_without_an_invitation_nobody_makes_an_account(client: Client, admin: Client) -> None:
@@ -165,7 +151,7 @@ def test_a_link_makes_one_account(admin: Client) -> None:
     ],
 )
 def test_an_account_that_cannot_be_made_loses_nothing(admin: Client, wrong: dict[str, str], said: str) -> None:
-    make_user("taken")
+    given.user("taken")
     guest = Client()
     guest.get(invite(admin))
     page = guest.post("/account/signup/", SIGN_UP | wrong)
@@ -191,7 +177,7 @@ def test_an_invitation_never_lowers_a_role(admin: Client, project: Project) -> N
 
 def test_an_invitation_for_an_address_takes_the_account_that_confirmed_it(admin: Client, settings: Settings) -> None:
     settings.MAIL_OPTIONS = {"host": "127.0.0.1", "port": 1}
-    path, guest, user = invite(admin, email="Dora@example.org"), Client(), make_user("dora")
+    path, guest, user = invite(admin, email="Dora@example.org"), Client(), given.user("dora")
     guest.force_login(user)
     address = EmailAddress.objects.create(user=user, email="dora@example.org", verified=False, primary=True)
     assert "has not confirmed this address" in guest.get(path, follow=True).text
@@ -221,7 +207,7 @@ def test_where_nobody_could_confirm_an_address_none_is_asked_for(admin: Client) 
 
 
 def test_staff_make_projects_and_are_their_admins(client: Client) -> None:
-    staff = make_user("boss", is_staff=True)
+    staff = given.user("boss", is_staff=True)
     client.force_login(staff)
     assert "Create a project" in client.get("/").text
     page = client.post("/projects/new/", {"name": "Ärger & Söhne", "slug": ""}, follow=True)
@@ -230,6 +216,7 @@ def test_staff_make_projects_and_are_their_admins(client: Client) -> None:
     again = client.post("/projects/new/", {"name": "Ärger & Söhne", "slug": ""})
     assert again["Location"] == "/p/arger-sohne-2/settings/members/"
     assert "Ärger &amp; Söhne" in client.get("/p/arger-sohne-2/").text
+    assert client.post("/projects/new/", {"name": "项目"})["Location"] == "/p/project/settings/members/"
     actions = AuditEntry.objects.order_by("created_at").values_list("action", flat=True)
     assert list(actions)[:2] == ["project.created", "member.added"]
 
@@ -248,20 +235,15 @@ def test_staff_make_projects_and_are_their_admins(client: Client) -> None:
 def test_a_project_that_cannot_be_is_refused_at_its_field(
     client: Client, project: Project, typed: dict[str, str], field: str
 ) -> None:
-    client.force_login(make_user(is_staff=True))
+    client.force_login(given.user(is_staff=True))
     page = client.post("/projects/new/", typed)
     assert page.status_code == 400
     assert f"error-{field}" in page.text
     assert Project.objects.count() == 1
 
 
-def test_a_name_without_a_letter_for_addresses_gets_one(client: Client) -> None:
-    client.force_login(make_user(is_staff=True))
-    assert client.post("/projects/new/", {"name": "项目"})["Location"] == "/p/project/settings/members/"
-
-
 def test_who_makes_projects_is_the_operators_to_say(client: Client, settings: Settings) -> None:
-    client.force_login(make_user())
+    client.force_login(given.user())
     assert client.get("/projects/new/").status_code == 403
     assert client.post("/projects/new/", {"name": "Mine"}).status_code == 403
     settings.PROJECT_CREATORS = "everyone"

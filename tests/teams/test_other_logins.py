@@ -14,7 +14,7 @@ from reflection_app.config.sign_in import oidc_apps, origins_of
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
 from reflection_app.teams.members import create_invitation
-from tests.factories import PASSWORD, make_project, make_user
+from tests import given
 from tests.teams.oidc_provider import CLIENT, Provider, oidc_provider
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +47,7 @@ def test_who_was_not_invited_makes_no_account_this_way(client: Client, provider:
 
 
 def test_an_invited_person_comes_in_by_the_provider_and_comes_again(client: Client, provider: Provider) -> None:
-    project = make_project("team")
+    project = given.project("team")
     made = create_invitation(project, role="curator", email="erika@corp.example", actor=Actor())
     assert "Log in with Corp" in client.get(f"/invitations/{made.secret}/", follow=True).text
     assert come_back(client) == "/p/team/"
@@ -60,10 +60,10 @@ def test_an_invited_person_comes_in_by_the_provider_and_comes_again(client: Clie
 
 
 def test_a_person_connects_the_login_to_their_account_and_takes_it_away(client: Client, provider: Provider) -> None:
-    user = make_user("erika-here")
+    user = given.user("erika-here")
     client.force_login(user)
     assert "You log in with your password alone." in client.get("/account/providers/").text
-    client.post("/account/confirm/?next=/account/providers/", {"password": PASSWORD})
+    client.post("/account/confirm/?next=/account/providers/", {"password": given.PASSWORD})
     assert come_back(client, "/account/oidc/corp/login/?process=connect") == "/account/providers/"
     account = SocialAccount.objects.get(user=user)
     assert "The login is connected." in client.get("/account/providers/").text

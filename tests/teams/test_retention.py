@@ -24,11 +24,10 @@ from reflection_app.teams.retention import (
     order_retention,
     preview_retention,
 )
-from tests.factories import make_member, make_project, submit
+from tests import given
 from tests.runs.critiques import critique
-from tests.web.stories import finished, project_with, unsure_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NOW = timezone.now()
 DAYS = RetentionSettings(runs_days=10, transcripts_days=10, tool_failures_days=10)
 ANSWERS = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(95, approved=True)}
@@ -57,9 +56,9 @@ def carried_out(project: Project, settings: RetentionSettings = DAYS) -> dict[st
 
 
 def test_old_runs_go_with_all_that_hangs_on_them_and_newer_ones_stay() -> None:
-    project = project_with("old-runs", ANSWERS)
-    old, recent = aged(finished(project), days=11), aged(finished(project), days=9)
-    member = make_member(project)
+    project = given.scripted_project("old-runs", ANSWERS)
+    old, recent = aged(given.advanced_run(project), days=11), aged(given.advanced_run(project), days=9)
+    member = given.member(project)
     for run in (old, recent):
         add_comment(project, About.RUN, run.pk, CommentInput(text="Look at this."), actor=Actor(user=member))
     assert kept(project)["runs"] == (1, 0)
@@ -73,17 +72,17 @@ def test_old_runs_go_with_all_that_hangs_on_them_and_newer_ones_stay() -> None:
 
 
 def test_what_has_not_ended_stays_however_old_it_is() -> None:
-    project = unsure_project("unended")
-    waiting, queued = aged(finished(project), days=99), aged(submit(project), days=99)
+    project = given.unsure_project("unended")
+    waiting, queued = aged(given.advanced_run(project), days=99), aged(given.submitted_run(project), days=99)
     assert kept(project)["runs"] == (0, 2)
     assert carried_out(project) == {}
     assert set(Run.objects.values_list("pk", flat=True)) == {waiting.pk, queued.pk}
 
 
 def test_a_run_that_has_ended_stays_while_a_review_of_it_is_open() -> None:
-    project = project_with("asked", ANSWERS)
-    run = aged(finished(project), days=30)
-    [review] = ask_for_review(run, AskInput(note="Is that so?"), actor=Actor(user=make_member(project)))
+    project = given.scripted_project("asked", ANSWERS)
+    run = aged(given.advanced_run(project), days=30)
+    [review] = ask_for_review(run, AskInput(note="Is that so?"), actor=Actor(user=given.member(project)))
     assert kept(project)["runs"] == (0, 1)
     assert carried_out(project) == {}
     Review.objects.filter(pk=review.pk).update(state=ReviewState.WITHDRAWN)
@@ -91,8 +90,8 @@ def test_a_run_that_has_ended_stays_while_a_review_of_it_is_open() -> None:
 
 
 def test_sessions_failures_traces_and_notifications_go_by_their_own_ages() -> None:
-    project, then = make_project(), NOW - timedelta(days=40)
-    user = make_member(project)
+    project, then = given.project(), NOW - timedelta(days=40)
+    user = given.member(project)
     ended = Transcript.objects.create(project=project, ended_at=then)
     going_on = Transcript.objects.create(project=project)
     Transcript.objects.update(created_at=then)
@@ -109,23 +108,23 @@ def test_sessions_failures_traces_and_notifications_go_by_their_own_ages() -> No
 
 
 def test_another_projects_rows_are_left_alone() -> None:
-    project, other = project_with("mine", ANSWERS), project_with("others", ANSWERS)
-    aged(finished(project), days=30)
-    run = aged(finished(other), days=30)
+    project, other = given.scripted_project("mine", ANSWERS), given.scripted_project("others", ANSWERS)
+    aged(given.advanced_run(project), days=30)
+    run = aged(given.advanced_run(other), days=30)
     carried_out(project)
     assert list(Run.objects.values_list("pk", flat=True)) == [run.pk]
 
 
 def test_for_ever_is_for_ever() -> None:
-    project = project_with("for-ever", ANSWERS)
-    aged(finished(project), days=3_000)
+    project = given.scripted_project("for-ever", ANSWERS)
+    aged(given.advanced_run(project), days=3_000)
     assert carried_out(project, RetentionSettings()) == {}
     assert begin_due_retention(now=NOW) == []
 
 
 def test_the_hourly_look_begins_a_pass_where_something_is_due_and_only_one() -> None:
-    project = project_with("hourly", ANSWERS)
-    run = aged(finished(project), days=30)
+    project = given.scripted_project("hourly", ANSWERS)
+    run = aged(given.advanced_run(project), days=30)
     change_retention(project, DAYS, actor=Actor())
     [ordered] = begin_due_retention(now=NOW)
     assert begin_due_retention(now=NOW) == [ordered]
@@ -139,8 +138,8 @@ def test_the_hourly_look_begins_a_pass_where_something_is_due_and_only_one() -> 
 
 
 def test_a_pass_that_runs_out_of_time_is_taken_up_again() -> None:
-    project = project_with("pieces", ANSWERS)
-    aged(finished(project), days=30)
+    project = given.scripted_project("pieces", ANSWERS)
+    aged(given.advanced_run(project), days=30)
     project = change_retention(project, DAYS, actor=Actor())
     ordered = order_retention(project, actor=Actor())
     carry_out_retention(ordered.pk, longest_s=0)

@@ -7,7 +7,7 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value, 
 from django.test import Client
 from pytest_django import Settings
 
-from tests.factories import PASSWORD, make_user
+from tests import given
 
 pytestmark = pytest.mark.django_db
 SECRET = "JBSWY3DPEHPK3PXP"
@@ -18,12 +18,12 @@ def code_of(secret: str) -> str:
 
 
 def ask(client: Client, code: str) -> int:
-    client.post("/login/", {"username": "anna", "password": PASSWORD})
+    client.post("/login/", {"username": "anna", "password": given.PASSWORD})
     return client.post("/account/two-factor/login/", {"code": code}).status_code
 
 
 def test_a_code_lets_in_and_no_secret_lies_open(client: Client) -> None:
-    user = make_user("anna")
+    user = given.user("anna")
     TOTP.activate(user, SECRET)
     codes = RecoveryCodes.activate(user)
     kept = " ".join(str(row.data) for row in Authenticator.objects.all())
@@ -35,7 +35,7 @@ def test_a_code_lets_in_and_no_secret_lies_open(client: Client) -> None:
 
 
 def test_after_another_secret_key_no_code_fits(client: Client, settings: Settings) -> None:
-    TOTP.activate(make_user("anna"), SECRET)
+    TOTP.activate(given.user("anna"), SECRET)
     settings.SECRET_KEY = "another-" * 8
     for secret in (SECRET, ""):
         assert ask(client, code_of(secret)) == 200

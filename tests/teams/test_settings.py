@@ -5,8 +5,7 @@ from pytest_django import Settings
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project
 from reflection_app.teams.tools import add_builtin_tools
-from tests.factories import make_project, submit
-from tests.web.stories import logged_in
+from tests import given
 
 pytestmark = pytest.mark.django_db
 TYPED = {
@@ -28,7 +27,7 @@ TYPED = {
 
 @pytest.fixture
 def admin(client: Client) -> Client:
-    return logged_in(client, make_project("set"))
+    return given.logged_in(client, given.project("set"))
 
 
 def test_settings_are_saved_and_shown(admin: Client) -> None:
@@ -48,7 +47,7 @@ def test_thresholds_are_the_projects_and_hold_in_its_next_run(admin: Client) -> 
     admin.post("/p/set/settings/", TYPED | {"pass_from": "80", "revise_from": "55"})
     project = Project.objects.get(slug="set")
     assert (project.get_thresholds().pass_from, project.get_thresholds().revise_from) == (80, 55)
-    assert submit(project).get_spec().thresholds == project.get_thresholds()
+    assert given.submitted_run(project).get_spec().thresholds == project.get_thresholds()
     [entry] = AuditEntry.objects.filter(action="settings.changed")
     assert entry.after["thresholds"] == {"pass_from": 80, "revise_from": 55}
 
@@ -119,7 +118,9 @@ def test_the_tool_that_is_asked_for_knowledge_is_one_of_the_projects(admin: Clie
     add_builtin_tools(project, actor=Actor())
     page = admin.post("/p/set/settings/", TYPED | {"knowledge_tool": "python"}, follow=True)
     assert '<option value="python" selected>' in page.text
-    asked = submit(Project.objects.get(slug="set"), objective="What is the tariff?").get_spec().knowledge_tool
+    asked = (
+        given.submitted_run(Project.objects.get(slug="set"), objective="What is the tariff?").get_spec().knowledge_tool
+    )
     assert asked is not None
     assert asked.name == "python"
 

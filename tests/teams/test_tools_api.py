@@ -7,15 +7,16 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
+from tests import then
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.conftest import mcp_server
 from tests.adapters.tools.making import SECRET_VALUE
 from tests.adapters.tools.mcp_server import TOKEN, McpServer
-from tests.api.caller import Caller, assert_problem, fields
+from tests.api.caller import Caller
 
 __all__ = ["loopback", "mcp_server"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 WEATHER: dict[str, Any] = {
     "name": "get_weather",
     "kind": "http",
@@ -23,22 +24,6 @@ WEATHER: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     "config": {"url": "http://127.0.0.1:9/weather/{city}"},
 }
-
-
-def test_a_tool_is_registered_read_changed_and_deleted(admin: Caller) -> None:
-    made = admin.post("tools", WEATHER)
-    assert made.status == 201, made.body
-    assert made.body["config"] == {"method": "GET", "url": "http://127.0.0.1:9/weather/{city}", "headers": {}}
-    assert admin.get("tools/get_weather").body == made.body
-    changed = admin.call("PATCH", "tools/get_weather", data='{"description": "New.", "timeout_s": 3}')
-    assert (changed.status, changed.body["description"], changed.body["timeout_s"]) == (200, "New.", 3.0)
-    assert changed.body["config"] == made.body["config"]
-    assert [tool["name"] for tool in admin.get("tools", kind="http").body["results"]] == ["get_weather"]
-    assert admin.get("tools", is_enabled="false").body["results"] == []
-    assert admin.call("DELETE", "tools/get_weather").status == 204
-    assert_problem(admin.get("tools/get_weather"), 404)
-    actions = AuditEntry.objects.filter(target="tool").order_by("created_at").values_list("action", flat=True)
-    assert [*actions] == ["tool.created", "tool.changed", "tool.deleted"]
 
 
 @pytest.mark.parametrize(
@@ -73,18 +58,20 @@ def test_a_tool_is_registered_read_changed_and_deleted(admin: Caller) -> None:
 )
 def test_what_cannot_be_used_is_refused_at_its_field(admin: Caller, wrong: dict[str, Any], field: str) -> None:
     answer = admin.post("tools", WEATHER | wrong)
-    assert_problem(answer, 400)
-    assert fields(answer) == [field], answer.body
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == [field], answer.body
     assert not Tool.objects.exists()
 
 
 def test_a_name_is_taken_once(admin: Caller) -> None:
     assert admin.post("tools", WEATHER).status == 201
     again = admin.post("tools", WEATHER)
-    assert_problem(again, 400)
-    assert fields(again) == ["name"]
+    then.refused(again, 400)
+    assert then.named_fields(again) == ["name"]
     add_builtin_tools(admin.project, actor=Actor())
-    assert fields(admin.call("PATCH", "tools/python", data='{"name": "get_weather"}')) == ["name"]
+    assert [tool["name"] for tool in admin.get("tools", kind="http").body["results"]] == ["get_weather"]
+    assert admin.get("tools", is_enabled="false").body["results"] == []
+    assert then.named_fields(admin.call("PATCH", "tools/python", data='{"name": "get_weather"}')) == ["name"]
 
 
 def test_a_secret_is_for_its_own_origin_and_never_told(admin: Caller) -> None:
@@ -97,15 +84,15 @@ def test_a_secret_is_for_its_own_origin_and_never_told(admin: Caller) -> None:
         "tools/get_weather",
         data='{"config": {"url": "http://127.0.0.1:10/{city}", "headers": {"Authorization": "{secret:TOKEN}"}}}',
     )
-    assert_problem(moved, 400)
-    assert fields(moved) == ["config.headers"]
+    then.refused(moved, 400)
+    assert then.named_fields(moved) == ["config.headers"]
     assert "is for http://127.0.0.1:9" in moved.body["errors"][0]["message"]
     listed = admin.get("secrets")
     assert [secret["name"] for secret in listed.body["results"]] == ["TOKEN"]
     for answer in (made, moved, listed, admin.get("tools")):
         assert SECRET_VALUE not in str(answer.body)
     assert admin.call("DELETE", "secrets/TOKEN").status == 204
-    assert_problem(admin.call("DELETE", "secrets/TOKEN"), 404)
+    then.refused(admin.call("DELETE", "secrets/TOKEN"), 404)
     # It can always be switched off, whatever has become of its secret.
     assert admin.call("PATCH", "tools/get_weather", data='{"is_enabled": false}').status == 200
 
@@ -113,11 +100,12 @@ def test_a_secret_is_for_its_own_origin_and_never_told(admin: Caller) -> None:
 def test_a_refused_secret_is_not_repeated(admin: Caller) -> None:
     for given in ({"name": "A", "origin": "https://a.example", "value": "ünsafe-value"}, {"value": ["ünsafe-value"]}):
         answer = admin.post("secrets", given)
-        assert_problem(answer, 400)
+        then.refused(answer, 400)
         assert "nsafe" not in str(answer.body)
     assert not Secret.objects.exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_tools_of_a_server_are_imported_and_renewed(admin: Caller, mcp_server: McpServer) -> None:
     add_builtin_tools(admin.project, actor=Actor())
     Tool.objects.filter(name="python").update(name="echo")
@@ -137,13 +125,14 @@ def test_the_tools_of_a_server_are_imported_and_renewed(admin: Caller, mcp_serve
     assert admin.get("tools/add").body["description"] == "Adds two numbers."
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_server_that_is_none_imports_nothing(admin: Caller) -> None:
     with RawServer(reply(b"hello")) as server:
         answer = admin.post("tools/import-mcp", {"url": server.url})
-    assert_problem(answer, 400)
-    assert fields(answer) == ["url"]
-    assert fields(admin.post("tools/import-mcp", {"url": "http://192.168.0.1/mcp"})) == ["url"]
-    assert fields(admin.post("tools/import-mcp", {})) == ["url"]
+    then.refused(answer, 400)
+    assert then.named_fields(answer) == ["url"]
+    assert then.named_fields(admin.post("tools/import-mcp", {"url": "http://192.168.0.1/mcp"})) == ["url"]
+    assert then.named_fields(admin.post("tools/import-mcp", {})) == ["url"]
     assert not Tool.objects.exists()
 
 
@@ -160,10 +149,11 @@ def test_a_tool_has_an_effect_class_that_an_admin_may_set_and_each_change_is_aud
         {"effect": "auto", "is_allowed": False},
         {"name": "pay", "effect": "write", "is_allowed": True},
     )
-    assert_problem(admin.call("PATCH", "tools/pay", data='{"effect": "harmless"}'), 400)
+    then.refused(admin.call("PATCH", "tools/pay", data='{"effect": "harmless"}'), 400)
     assert admin.call("PATCH", "tools/pay", data='{"effect": "auto"}').body["effect_class"] == "external"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_a_server_says_of_its_tool_is_imported_and_unknown_tools_are_external(
     admin: Caller, mcp_server: McpServer
 ) -> None:

@@ -29,12 +29,10 @@ from reflection_app.teams.webhook_sending import (
     send_due,
     send_one,
 )
-from reflection_app.teams.webhooks import (
-    resume_webhook,
-)
+from reflection_app.teams.webhooks import WebhookChange, change_webhook, resume_webhook
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import Heard, RawServer, reply
-from tests.factories import make_member, make_project, submit
 from tests.pace import PATIENCE_S
 from tests.teams.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
@@ -45,7 +43,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.fixture
 def run() -> Run:
-    return submit(make_project("desk"), external_id="ticket-7", agent="writer")
+    return given.submitted_run(given.project("desk"), external_id="ticket-7", agent="writer")
 
 
 def test_what_happened_arrives_signed_and_says_of_which_run(run: Run) -> None:
@@ -85,7 +83,7 @@ def test_only_what_was_asked_for_is_sent(run: Run) -> None:
 
 def test_another_projects_events_are_not_told(run: Run) -> None:
     with Receiver() as receiver:
-        webhook, _ = make_webhook(make_project(), receiver.url)
+        webhook, _ = make_webhook(given.project(), receiver.url)
         happen(run)
         assert send_due(webhook.pk) == 0
     assert not receiver.heard
@@ -161,7 +159,7 @@ def test_it_is_given_up_after_the_last_try(run: Run) -> None:
 
 
 def test_after_a_day_without_any_success_it_is_paused_and_admins_are_told(run: Run) -> None:
-    admin, _ = make_member(run.project, Role.ADMIN), make_member(run.project, Role.CURATOR)
+    admin, _ = given.member(run.project, Role.ADMIN), given.member(run.project, Role.CURATOR)
     clock = Clock()
     with Receiver("500 Oops") as receiver:
         webhook, _ = make_webhook(run.project, receiver.url + "/a-secret-path")
@@ -189,21 +187,22 @@ def test_after_a_day_without_any_success_it_is_paused_and_admins_are_told(run: R
 
 
 def test_410_switches_it_off_and_what_waits_is_given_up(run: Run) -> None:
-    make_member(run.project, Role.ADMIN)
-    with Receiver("410 Gone") as receiver:
+    given.member(run.project, Role.ADMIN)
+    with Receiver("200 OK", "410 Gone") as receiver:
         webhook, _ = make_webhook(run.project, receiver.url)
+        for _ in range(10):
+            happen(run)
+        assert send_due(webhook.pk) == 1
         happen(run)
-        happen(run)
-        assert send_due(webhook.pk) == 0
-        happen(run)
-    assert len(receiver.heard) == 1
     off = Webhook.objects.get()
     assert (off.is_enabled, off.pause_reason) == (False, GONE)
-    assert [one.state for one in Delivery.objects.all()] == [DeliveryState.GIVEN_UP] * 2
+    assert Delivery.objects.filter(state=DeliveryState.GIVEN_UP).count() == 9
+    assert Delivery.objects.count() == 10
     assert Notification.objects.get().kind == NotificationKind.WEBHOOK_GONE
+    assert AuditEntry.objects.filter(action="webhook.switched_off").count() == 1
 
 
-@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
+@pytest.mark.parametrize("status", ["302 Found", "308 Permanent"])
 def test_a_redirect_is_not_followed(run: Run, status: str) -> None:
     with Receiver() as other, Receiver(status, location=other.url + "/elsewhere") as receiver:
         webhook, _ = make_webhook(run.project, receiver.url)
@@ -289,7 +288,7 @@ def test_nothing_more_goes_to_an_address_that_was_changed_meanwhile(run: Run) ->
     with Receiver() as old, Receiver() as new:
         webhook, secret = make_webhook(run.project, old.url)
         happen(run)
-        Webhook.objects.filter(pk=webhook.pk).update(url=new.url)
+        change_webhook(webhook, WebhookChange(url=new.url), actor=Actor())
         assert claim(webhook.pk, now=datetime.now(UTC), url=old.url) == []
         assert send_due(webhook.pk) == 1
         assert len(new.believed(secret)) == 1
@@ -447,18 +446,6 @@ def test_nobody_there_is_told_as_such(run: Run) -> None:
     entry = only_delivery().log.get()
     assert entry.status is None
     assert "cannot be reached" in entry.error
-
-
-def test_several_that_are_answered_gone_switch_off_once(run: Run) -> None:
-    make_member(run.project, Role.ADMIN)
-    with Receiver("200 OK", "410 Gone") as receiver:
-        webhook, _ = make_webhook(run.project, receiver.url)
-        for _ in range(10):
-            happen(run)
-        assert send_due(webhook.pk) == 1
-    assert AuditEntry.objects.filter(action="webhook.switched_off").count() == 1
-    assert Notification.objects.filter(kind=NotificationKind.WEBHOOK_GONE).count() == 1
-    assert not Delivery.objects.filter(state=DeliveryState.WAITING).exists()
 
 
 def test_a_time_to_wait_that_makes_no_sense_costs_nobody_their_outcome(run: Run) -> None:

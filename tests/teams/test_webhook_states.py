@@ -19,11 +19,10 @@ from reflection_app.teams.webhooks import (
     WebhookChange,
     change_webhook,
     delete_webhook,
-    resume_webhook,
     rotate_secret,
 )
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
-from tests.factories import make_project, submit
 from tests.pace import PATIENCE_S
 from tests.teams.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
@@ -34,7 +33,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 @pytest.fixture
 def run() -> Run:
-    return submit(make_project("desk"), external_id="ticket-7", agent="writer")
+    return given.submitted_run(given.project("desk"), external_id="ticket-7", agent="writer")
 
 
 def test_while_receivers_change_over_both_secrets_sign(run: Run) -> None:
@@ -65,26 +64,6 @@ def test_a_secret_that_cannot_be_read_any_more_is_told_as_the_reason(run: Run, s
         assert send_due(webhook.pk) == 0
     assert not receiver.heard
     assert "SECRET_KEY has changed" in only_delivery().log.get().error
-
-
-def test_a_new_address_gets_what_still_waits(run: Run) -> None:
-    with Receiver() as old, Receiver() as new:
-        webhook, secret = make_webhook(run.project, old.url)
-        happen(run)
-        change_webhook(webhook, WebhookChange(url=new.url), actor=Actor())
-        assert send_due(webhook.pk) == 1
-        assert len(new.believed(secret)) == 1
-    assert not old.heard
-
-
-def test_paused_what_happens_waits_until_somebody_resumes_it(run: Run) -> None:
-    with Receiver() as receiver:
-        webhook, _ = make_webhook(run.project, receiver.url)
-        Webhook.objects.update(paused_at=datetime.now(UTC))
-        happen(run)
-        assert send_due(webhook.pk) == 0
-        resume_webhook(webhook, actor=Actor())
-        assert send_due(webhook.pk) == 1
 
 
 def test_what_nobody_resumes_is_switched_off_in_the_end(run: Run) -> None:

@@ -12,8 +12,8 @@ from reflection_app.teams.models import Webhook
 from reflection_app.teams.pages.webhooks import kinds
 from reflection_app.teams.webhook_sending import GONE, send_due
 from reflection_app.teams.webhooks import OFFERED
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
-from tests.factories import make_member, make_project, submit
 from tests.teams.webhooks import Receiver, happen, make_webhook
 
 __all__ = ["loopback"]
@@ -23,8 +23,8 @@ SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 @pytest.fixture
 def project(client: Client) -> Project:
-    project = make_project("desk")
-    client.force_login(make_member(project, Role.ADMIN))
+    project = given.project("desk")
+    client.force_login(given.member(project, Role.ADMIN))
     return project
 
 
@@ -49,7 +49,7 @@ def test_a_webhook_is_added_and_its_secret_shown_once(client: Client, project: P
         assert "no-store" in first["Cache-Control"]
         (shown,) = set(SECRET.findall(first.content.decode())) - {"whsec_"}
         assert shown not in text_of(client, "webhook", webhook.pk)
-        happen(submit(project))
+        happen(given.submitted_run(project))
         assert send_due(webhook.pk) == 1
         receiver.believed(shown)
     assert receiver.url in text_of(client, "webhooks")
@@ -72,7 +72,7 @@ def test_it_is_changed_resumed_switched_and_deleted(client: Client, project: Pro
     with Receiver() as receiver:
         webhook, _ = make_webhook(project, receiver.url)
         address = reverse("switch_webhook", args=("desk", webhook.pk))
-        changed = {"url": receiver.url + "/x", "description": "new", "events": ["run.waiting"]}
+        changed = {"url": receiver.url + "/x", "description": "new", "events": ["run.waiting"] * 2}
         assert client.post(reverse("edit_webhook", args=("desk", webhook.pk)), changed).status_code == 302
         webhook.refresh_from_db()
         assert (webhook.url, webhook.description, webhook.events) == (receiver.url + "/x", "new", ["run.waiting"])
@@ -113,7 +113,7 @@ def test_a_new_secret_is_shown_once(client: Client, project: Project) -> None:
 def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) -> None:
     with Receiver("410 Gone") as receiver:
         webhook, _ = make_webhook(project, receiver.url)
-        happen(submit(project))
+        happen(given.submitted_run(project))
         send_due(webhook.pk)
     page = text_of(client, "webhook", webhook.pk)
     assert GONE in page

@@ -4,27 +4,19 @@ from uuid import uuid4
 
 import pytest
 from django.test import Client
+from django.urls import URLPattern
 
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Project
 from reflection_app.web.urls import project_pages
-from tests.factories import make_member, make_project
+from tests import given
 from tests.pages.scene import addresses_of
-from tests.web.stories import logged_in, unsure_project
 
 pytestmark = pytest.mark.django_db
-FAILURE_PAGES = ("tool_failure", "tool_outcome")
-TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
-REPORT_PAGES = {"report", "report_document", "report_markdown"}
-PROTOCOL_PAGES = {"question", "answer_question", "decide_instruction", "correct_class"}
-ENTRY_PAGES = {"entry", "entry_news", "edit_entry", "merge_entry", "split_entry"}
-PEOPLE_PAGES = {"comments", "edit_comment", "take_back_comment", "assign_review"}
-MANAGE = ("create_invitation", "change_member", "remove_member", "revoke_invitation")
-CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
 
 @pytest.fixture(scope="module")
 def walked(module_transaction: None) -> Project:
-    return unsure_project("walked")
+    return given.unsure_project("walked")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +31,7 @@ def test_the_walk_covers_every_page(addresses: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_member_of_another_project_finds_nothing(client: Client, addresses: dict[str, str], method: str) -> None:
-    logged_in(client, make_project())
+    given.logged_in(client, given.project())
     statuses = {name: getattr(client, method)(address).status_code for name, address in addresses.items()}
     assert set(statuses.values()) == {404}, statuses
 
@@ -53,42 +45,24 @@ def test_whoever_is_not_logged_in_is_asked_to(client: Client, addresses: dict[st
 
 
 def test_a_projects_things_are_not_found_under_another_slug(client: Client, addresses: dict[str, str]) -> None:
-    own = make_project("own")
-    logged_in(client, own)
-    for name, address in addresses.items():
-        if name in {
-            "run",
-            "step",
-            "cancel_run",
-            "run_goes_on",
-            "redo_run",
-            "ask_for_review",
-            "ticket",
-            "review",
-            "revoke_key",
-            "change_member",
-            "remove_member",
-            "revoke_invitation",
-            "delete_judgements",
-            *PEOPLE_PAGES,
-            *ENTRY_PAGES,
-            *TOOL_PAGES,
-            "delete_secret",
-            *FAILURE_PAGES,
-            *REPORT_PAGES,
-            *PROTOCOL_PAGES,
-        }:
-            acts = {"try_tool", "switch_tool", "tool_outcome", *PROTOCOL_PAGES - {"question"}}
-            acts |= PEOPLE_PAGES - {"comments", "edit_comment"} | {"change_member", "delete_judgements"}
-            ask = client.post if name in acts else client.get
-            answer = ask(address.replace("/p/walked/", "/p/own/"), headers={"HX-Request": "true"})
-            assert answer.status_code == 404, name
+    given.logged_in(client, given.project("own"))
+    pages = [page for page in project_pages if isinstance(page, URLPattern)]
+    of_things = {str(page.name) for page in pages if any(one.endswith("_id") for one in page.pattern.converters)}
+    assert len(of_things) > 50
+    found = {}
+    for name in of_things:
+        address = addresses[name].replace("/p/walked/", "/p/own/")
+        statuses = {ask(address, headers={"HX-Request": "true"}).status_code for ask in (client.get, client.post)}
+        # Some only act and lead elsewhere when they are opened, and some are only read.
+        if statuses - {302, 405} != {404}:
+            found[name] = statuses
+    assert found == {}
 
 
 def test_an_address_that_only_acts_leads_to_its_page(
     client: Client, walked: Project, addresses: dict[str, str]
 ) -> None:
-    logged_in(client, walked)
+    given.logged_in(client, walked)
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
     for name in (
         "claim_review",
@@ -102,14 +76,8 @@ def test_an_address_that_only_acts_leads_to_its_page(
         assert client.put(addresses[name]).status_code == 405
 
 
-def test_a_reviewer_cannot_change_settings_or_keys(client: Client, walked: Project, addresses: dict[str, str]) -> None:
-    client.force_login(make_member(walked, Role.REVIEWER))
-    for name in (*MANAGE, "settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
-        assert client.post(addresses[name]).status_code == 403, name
-
-
 def test_an_unknown_id_is_not_found(client: Client) -> None:
-    project = make_project("known")
-    logged_in(client, project)
+    project = given.project("known")
+    given.logged_in(client, project)
     assert client.get(f"/p/known/runs/{uuid4()}/").status_code == 404
     assert client.get(f"/p/known/reviews/{uuid4()}/").status_code == 404

@@ -7,14 +7,13 @@ from django.test import Client
 
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
+from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.tools.making import http_tool
 from tests.runs.test_forks_pages import told_run
-from tests.web.stories import logged_in
 
 __all__ = ["loopback"]
-# Advancing a run gives its connection back, so these tests cannot live in one transaction.
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 DEPTHS = (70, 240, 900, 20_000)
 
 
@@ -22,11 +21,15 @@ def nested(depth: int) -> str:
     return '{"not":' * depth + "true" + "}" * depth
 
 
+@pytest.fixture(scope="module")
+def scene(module_transaction: None) -> Run:
+    return told_run("deep")
+
+
 @pytest.fixture
-def run(client: Client) -> Run:
-    run = told_run("deep")
-    logged_in(client, run.project)
-    return run
+def run(client: Client, scene: Run) -> Run:
+    given.logged_in(client, scene.project)
+    return scene
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

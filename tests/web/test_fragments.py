@@ -6,8 +6,7 @@ from django.urls import URLPattern
 
 from reflection_app.core.models import Project, Role
 from reflection_app.web.urls import project_pages, urlpatterns
-from tests.factories import make_member, make_project
-from tests.web.stories import logged_in
+from tests import given
 from tests.web.test_access import addresses, walked
 
 __all__ = ["addresses", "walked"]
@@ -24,7 +23,7 @@ def is_whole(page: str) -> bool:
 def test_every_address_of_a_project_answers_a_plain_request_with_a_whole_page(
     client: Client, addresses: dict[str, str]
 ) -> None:
-    user = make_member(Project.objects.get(slug="walked"), Role.ADMIN)
+    user = given.member(Project.objects.get(slug="walked"), Role.ADMIN)
     torn: dict[str, str] = {}
     for name, address in addresses.items():
         for headers in ({}, RESTORED):
@@ -40,7 +39,7 @@ def test_every_address_of_a_project_answers_a_plain_request_with_a_whole_page(
 
 def test_parts_of_pages_are_marked_as_such(client: Client, addresses: dict[str, str]) -> None:
     """A view that answers htmx with a part of a page, and is no page itself, is a `fragment`."""
-    client.force_login(make_member(Project.objects.get(slug="walked"), Role.ADMIN))
+    client.force_login(given.member(Project.objects.get(slug="walked"), Role.ADMIN))
     marked = {
         str(one.name): one.callback.fragment_of
         for one in project_pages
@@ -61,7 +60,7 @@ def test_parts_of_pages_are_marked_as_such(client: Client, addresses: dict[str, 
 
 
 def test_the_number_at_the_bell_leads_to_the_notifications(client: Client) -> None:
-    logged_in(client, make_project("belled"))
+    given.logged_in(client, given.project("belled"))
     assert client.get("/notifications/count/")["Location"] == "/notifications/"
     assert client.get("/notifications/count/", headers=PART).status_code == 200
     assert any(getattr(one.callback, "fragment_of", "") for one in urlpatterns if isinstance(one, URLPattern))

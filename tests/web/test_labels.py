@@ -14,7 +14,6 @@ from reflection_app.loops.protocol.checklists import report_checklist, revised_o
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import FailureFacts, SimilarIssues
 from reflection_app.loops.protocol.stages import Effort, RepairStatus
-from reflection_app.loops.referee.weighing import Basis
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
@@ -108,7 +107,7 @@ def report_sentences() -> list[str]:
     said += [result.expected for result in report.results]
     for issue in requirement_issues(report):
         said += [issue.description, issue.suggested_fix]
-    return [*said, *(basis.words for basis in Basis)]
+    return said
 
 
 def test_what_code_writes_into_reports_has_no_english_sentence_for_chinese_readers() -> None:

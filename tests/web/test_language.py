@@ -9,7 +9,7 @@ from django.utils import translation
 
 from reflection_app.core.models import Profile
 from reflection_app.teams.pages.login import one_time_login_path
-from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
+from tests import given
 
 pytestmark = pytest.mark.django_db
 CHINESE = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
@@ -39,18 +39,18 @@ def test_one_readers_language_is_not_the_next_ones(client: Client) -> None:
 
 
 def test_a_language_is_chosen_on_the_login_page_and_stays_after_it(client: Client) -> None:
-    user = make_member(make_project("first"))
+    user = given.member(given.project("first"))
     answer = client.post("/language/", {"language": "zh-hans", "next": "/login/?next=/p/first/"})
     assert answer["Location"] == "/login/?next=/p/first/"
-    page = client.post("/login/", {"username": user.username, "password": PASSWORD}, follow=True)
+    page = client.post("/login/", {"username": user.username, "password": given.PASSWORD}, follow=True)
     assert '<html lang="zh-hans">' in page.text
     assert not Profile.objects.exists()
 
 
 def test_the_profiles_language_wins_over_the_browsers_at_each_login(client: Client) -> None:
-    user = make_member(make_project("first"))
+    user = given.member(given.project("first"))
     Profile.objects.create(user=user, language="en")
-    name_and_password = {"username": user.username, "password": PASSWORD}
+    name_and_password = {"username": user.username, "password": given.PASSWORD}
     page = client.post("/login/", name_and_password, headers=CHINESE, follow=True)
     assert '<html lang="en">' in page.text
     client.post("/logout/")
@@ -64,7 +64,7 @@ def test_the_profiles_language_wins_over_the_browsers_at_each_login(client: Clie
 
 
 def test_a_profile_is_changed_and_the_next_page_is_in_its_language(client: Client) -> None:
-    user = make_member(make_project("first"))
+    user = given.member(given.project("first"))
     client.force_login(user)
     page = client.post("/profile/?project=first", {"language": "zh-hans"}, follow=True)
     assert page.redirect_chain == [("/profile/?project=first", 302)]
@@ -80,7 +80,7 @@ def test_a_profile_is_changed_and_the_next_page_is_in_its_language(client: Clien
 
 
 def test_a_language_that_is_none_is_refused_and_named(client: Client) -> None:
-    client.force_login(make_user())
+    client.force_login(given.user())
     page = client.post("/profile/", {"language": "tlh"})
     assert page.status_code == 400
     assert "The desk does not speak this language." in page.text
@@ -89,9 +89,9 @@ def test_a_language_that_is_none_is_refused_and_named(client: Client) -> None:
 
 def test_the_profile_is_for_whoever_is_logged_in(client: Client) -> None:
     assert client.get("/profile/")["Location"] == "/login/?next=/profile/"
-    client.force_login(make_user("lonely"))
+    client.force_login(given.user("lonely"))
     assert client.get("/profile/").status_code == 200
-    stranger = make_project("strange")
+    stranger = given.project("strange")
     assert stranger.name not in client.get("/profile/?project=strange").text
 
 
@@ -104,7 +104,7 @@ def test_pages_of_errors_are_in_the_readers_language(client: Client) -> None:
 
 
 def test_rest_answers_in_english_whatever_is_asked_for(client: Client) -> None:
-    _, secret = make_api_key(make_project("rest"))
+    _, secret = given.api_key(given.project("rest"))
     headers = CHINESE | {"Authorization": f"Bearer {secret}"}
     for path in ("/api/v1/runs?state=odd", "/api/v1/nowhere"):
         chinese, english = (client.get(path, headers=headers | more) for more in ({}, {"Accept-Language": "en"}))
@@ -114,7 +114,7 @@ def test_rest_answers_in_english_whatever_is_asked_for(client: Client) -> None:
 
 
 def test_a_page_asks_no_more_of_the_database_in_another_language(client: Client) -> None:
-    client.force_login(make_member(make_project("first")))
+    client.force_login(given.member(given.project("first")))
     counts = []
     for headers in ({}, CHINESE):
         with CaptureQueriesContext(connection) as asked:

@@ -8,10 +8,10 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.models import Role
-from tests.factories import make_member, make_project
+from tests import given
 from tests.metrics.metric_rows import fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 MARKED = re.compile(r'<a href="([^"]+)" aria-current="')
 
 
@@ -25,19 +25,19 @@ MARKED = re.compile(r'<a href="([^"]+)" aria-current="')
     ],
 )
 def test_a_page_is_marked_where_it_belongs(client: Client, page: str, marked: set[str]) -> None:
-    client.force_login(make_member(make_project("team"), Role.ADMIN))
+    client.force_login(given.member(given.project("team"), Role.ADMIN))
     answer = client.get(page)
     assert answer.status_code == 200
     assert set(MARKED.findall(answer.text)) == marked
 
 
 def test_what_only_admins_do_is_told_beside_the_keys(client: Client) -> None:
-    client.force_login(make_member(make_project("team"), Role.VIEWER))
+    client.force_login(given.member(given.project("team"), Role.VIEWER))
     assert "Only an admin of the project can change these." in client.get("/p/team/settings/keys/").text
 
 
 def test_whoever_is_asked_for_the_password_again_may_go_back(client: Client) -> None:
-    client.force_login(make_member(make_project("team")))
+    client.force_login(given.member(given.project("team")))
     page = client.get("/account/two-factor/app/", follow=True)
     assert "Is it you?" in page.text
     assert re.search(r'<a class="button" href="/profile/">Back</a>', page.text)
@@ -45,8 +45,8 @@ def test_whoever_is_asked_for_the_password_again_may_go_back(client: Client) -> 
 
 @pytest.mark.parametrize("page", ["", "reviews/", "calibration/"])
 def test_a_longer_time_is_offered_where_there_is_one(client: Client, page: str) -> None:
-    project = make_project("team")
-    client.force_login(make_member(project))
+    project = given.project("team")
+    client.force_login(given.member(project))
     long_ago = timezone.now() - timedelta(days=200)
     fill(project, runs=1, is_scripted=False, finished_on=long_ago.date(), finished_at=long_ago)
     assert "Show 90 days" in client.get(f"/p/team/metrics/{page}").text
@@ -54,8 +54,8 @@ def test_a_longer_time_is_offered_where_there_is_one(client: Client, page: str) 
 
 
 def test_nobody_who_may_not_review_is_waited_for(client: Client) -> None:
-    project = make_project("team")
-    client.force_login(make_member(project, Role.VIEWER))
+    project = given.project("team")
+    client.force_login(given.member(project, Role.VIEWER))
     fill(project, runs=1)
     page = client.get("/p/team/").text
     assert "Waiting for you" not in page

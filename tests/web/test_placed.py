@@ -3,13 +3,14 @@
 import html
 import re
 
+import hypothesis
 import pytest
-from hypothesis import example, given
+from hypothesis import example
 from hypothesis import strategies as st
 
 from reflection_app.web.placed import Passage, find_shown, placed_answer, placed_code, placed_text, with_passages
 from reflection_app.web.rendering import render_answer
-from tests.web.stories import HOSTILE
+from tests import given
 
 MARKDOWN = """# A head
 
@@ -57,7 +58,7 @@ def at(text: str, part: str, number: int = 1, *, after: int = 0) -> Passage:
 
 
 @pytest.mark.parametrize(
-    "text", [MARKDOWN, MARKDOWN.replace("\n", "\r\n"), HOSTILE, '{"a":\r\n [1, "\u202e"]}', "a\rb\r\n\rc"]
+    "text", [MARKDOWN, MARKDOWN.replace("\n", "\r\n"), given.HOSTILE, '{"a":\r\n [1, "\u202e"]}', "a\rb\r\n\rc"]
 )
 @pytest.mark.parametrize("is_code", [False, True])
 def test_each_piece_stands_in_the_raw_text_where_it_says_so(text: str, is_code: bool) -> None:
@@ -67,14 +68,14 @@ def test_each_piece_stands_in_the_raw_text_where_it_says_so(text: str, is_code: 
         assert text[start : start + len(shown)] == shown
 
 
-@given(st.text(alphabet="ab *_`[]()#>-|\\&;!~<\"'\n\t\r😀\u200b", max_size=80))
+@hypothesis.given(st.text(alphabet="ab *_`[]()#>-|\\&;!~<\"'\n\t\r😀\u200b", max_size=80))
 def test_whatever_is_written_each_piece_stands_where_it_says_so(text: str) -> None:
     for start, shown in pieces(placed_answer(text, is_code=False)):
         assert text[start : start + len(shown)] == shown
 
 
 @example("~~~")
-@given(st.text(alphabet="ab *_`[]()#>-\\&;!~<\"'\n 😀", max_size=80))
+@hypothesis.given(st.text(alphabet="ab *_`[]()#>-\\&;!~<\"'\n 😀", max_size=80))
 def test_it_looks_as_it_does_without_places(text: str) -> None:
     assert stripped(placed_answer(text, is_code=False)) == stripped(render_answer(text, is_code=False))
 
@@ -115,7 +116,7 @@ def test_hidden_characters_without_number_make_no_page_without_end() -> None:
 
 
 def test_nothing_in_a_text_can_act() -> None:
-    text = f'{HOSTILE}\n<span data-at="0" onclick="x">&lt;script&gt;</span>'
+    text = f'{given.HOSTILE}\n<span data-at="0" onclick="x">&lt;script&gt;</span>'
     for shown in (placed_text(text), placed_answer(text, is_code=False), placed_answer(text, is_code=True)):
         marks = with_passages(shown, [Passage(0, len(text), number=1, label='"><script>')])
         assert "<script" not in marks

@@ -10,7 +10,7 @@ from django.contrib.staticfiles.finders import find
 from django.test import Client
 
 from reflection_app.web.stylesheet import ORDER, sources
-from tests.factories import make_member, make_project
+from tests import given
 
 ACCEPTS = {"accept-encoding": "gzip"}
 
@@ -41,7 +41,7 @@ def test_the_stylesheet_follows_its_parts(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.django_db
 def test_pages_are_compressed_with_a_length_that_tells_nothing() -> None:
     client = Client(headers=ACCEPTS)
-    client.force_login(make_member(make_project("first")))
+    client.force_login(given.member(given.project("first")))
     answers = [client.get("/p/first/") for _ in range(8)]
 
     assert {answer.headers["Content-Encoding"] for answer in answers} == {"gzip"}
@@ -55,7 +55,7 @@ def test_pages_are_compressed_with_a_length_that_tells_nothing() -> None:
 @pytest.mark.parametrize("path", ["/account/two-factor/", "/api/v1/schema", "/static/css/desk.css"])
 def test_secrets_answers_to_programs_and_files_are_not_compressed_on_the_way(path: str) -> None:
     client = Client(headers=ACCEPTS)
-    client.force_login(make_member(make_project("first")))
+    client.force_login(given.member(given.project("first")))
     answer = client.get(path)
     answer.close()
     assert answer.status_code == 200

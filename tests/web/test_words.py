@@ -9,11 +9,10 @@ from reflection_app.runs.views.graph import TALLEST_OPEN, draw
 from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.story import tell
 from reflection_app.web.template_filters import duration, first_sentence
-from tests.factories import make_member, submit
+from tests import given
 from tests.runs.critiques import critique
-from tests.web.stories import logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 FINE = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)}
 
 
@@ -33,10 +32,10 @@ def test_a_sentence_does_not_end_within_its_brackets() -> None:
 
 
 def test_a_model_that_judged_itself_is_not_called_the_critic(client: Client) -> None:
-    project = unsure_project("alone")
-    review = waiting_review(project)
+    project = given.unsure_project("alone")
+    review = given.waiting_review(project)
     Verdict.objects.filter(pk=review.verdict_id).update(referee=Referee.SELF)
-    logged_in(client, project)
+    given.logged_in(client, project)
     for path in ("", "reviews/", f"reviews/{review.pk}/", f"runs/{review.run_id}/"):
         page = client.get(f"/p/alone/{path}").text
         assert "The model is not sure of its own verdict" in page, path
@@ -44,7 +43,7 @@ def test_a_model_that_judged_itself_is_not_called_the_critic(client: Client) -> 
 
 
 def test_a_graph_that_would_fill_the_first_screen_waits_to_be_opened() -> None:
-    run = submit(unsure_project("tall"))
+    run = given.submitted_run(given.unsure_project("tall"))
     for seq in range(1, 9):
         fields = {"key": f"attempt-1/call-{seq}", "kind": "call_tool", "request": {}, "state": "failed"}
         Step.objects.create(run=run, seq=seq, started_at=run.created_at, **fields)
@@ -54,14 +53,14 @@ def test_a_graph_that_would_fill_the_first_screen_waits_to_be_opened() -> None:
 
 
 def test_a_page_that_was_opened_early_gets_its_graph_with_the_first_step() -> None:
-    project = unsure_project("early")
-    run = submit(project)
+    project = given.unsure_project("early")
+    run = given.submitted_run(project)
     Run.objects.update(state=RunState.RUNNING)
     Step.objects.create(
         run=run, seq=1, key="attempt-1/answer", kind="generate", request={}, state="started", started_at=run.created_at
     )
     run.refresh_from_db()
-    membership = make_member(project).memberships.get(project=project)
+    membership = given.member(project).memberships.get(project=project)
     graph = [part.html for part in fragments_of(tell(run), membership=membership) if part.place == "run-graph"]
     assert "Attempt" in graph[0]
     assert " hidden>" not in graph[0]

@@ -5,6 +5,6 @@ answers with JSON or with a drawn page; what it says is validated, and believed 
 """
 
 from reflection_app.adapters.files.drawing import FileNotOpened, render_page
-from reflection_app.adapters.files.inspecting import inspect_files
+from reflection_app.adapters.files.inspecting import Produced, inspect_files
 
-__all__ = ["FileNotOpened", "inspect_files", "render_page"]
+__all__ = ["FileNotOpened", "Produced", "inspect_files", "render_page"]

@@ -19,6 +19,7 @@ NAMES = (
     "reflection_app.core.recognizing",
     *(f"{INSIDE}.{name}" for name in ("found", "kinds", "texts", "office", "packages", "pages", "asked", "look")),
 )
+LARGEST_FILE = 64_000_000
 LIMITS = SandboxLimits(
     wall_s=10.0,
     total_s=60.0,

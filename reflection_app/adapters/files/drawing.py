@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from reflection_app.adapters.files.child import DRAWING, ask
+from reflection_app.adapters.files.child import DRAWING, LARGEST_FILE, ask
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxUnavailable
 from reflection_app.adapters.sandbox.values import MalformedValue, read_message
 from reflection_app.core.recognizing import recognize
@@ -10,7 +10,6 @@ from reflection_app.loops.completeness.files import FaultCode, WhyNot
 from reflection_app.loops.storable import storable
 
 LARGEST_SIDE = 4_096
-LARGEST_FILE = 64_000_000
 TIMEOUT_S = 15.0
 LONGEST_WHY = 200
 

@@ -5,11 +5,11 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
-from reflection_app.adapters.files.child import LIMITS, Answer, ask
+from reflection_app.adapters.files.child import LARGEST_FILE, LIMITS, Answer, ask
 from reflection_app.adapters.files.inside.kinds import promised
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxUnavailable
 from reflection_app.adapters.sandbox.values import MalformedValue, read_message
@@ -26,7 +26,6 @@ from reflection_app.loops.completeness.files import (
 )
 from reflection_app.loops.storable import storable, storable_value
 
-LARGEST_FILE = 64_000_000
 LONGEST_WORDS = 500
 DEADLINE_S = 10.0
 DEADLINE_OF_ALL_S = 60.0
@@ -34,20 +33,14 @@ DEADLINE_OF_ALL_S = 60.0
 WALL_PER_CPU = 3
 
 
-class Produced(Protocol):
+@dataclass(frozen=True)
+class Produced:
     """A file as its maker named it. `content` is None where nobody may open it; it is not missing."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def content(self) -> bytes | None: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def sha256(self) -> str: ...
+    name: str
+    content: bytes | None
+    size: int
+    sha256: str
 
 
 def inspect_files(

@@ -111,21 +111,25 @@ class Judge:
             actual=clean(record.stdout),
             duration_ms=record.duration_ms,
         )
+        reason, error = self.judge_end_of_program(record)
+        if reason is None and lines_of(record.stdout.decode("utf-8", "replace")) != lines_of(case.expected_stdout):
+            reason = FailureReason.WRONG_ANSWER
+        return result.model_copy(update={"passed": reason is None, "reason": reason, "error": error})
+
+    def judge_end_of_program(self, record: Record) -> tuple[FailureReason | None, str]:
+        """Return why a program did not end well, and in words; no reason where it did."""
+        if record.outcome == "ended" and record.status == 0 and not record.report:
+            return None, ""
         try:
-            left_quietly = record.outcome == "ended" and record.status == 0 and not record.report
-            message = {"status": 0} if left_quietly else self.read(record)
-            if isinstance(message, TestResult):
-                return result.model_copy(update=told(message))
-            status = message.get("status")
-            if type(status) is not int:
-                raise MalformedValue("not a status")
+            message = self.read(record)
         except MalformedValue:
-            return failed(result, FailureReason.FORGED, FORGED_TEXT)
-        if status != 0:
-            return failed(result, FailureReason.EXITED, f"The program ended with status {status}.")
-        if lines_of(record.stdout.decode("utf-8", "replace")) == lines_of(case.expected_stdout):
-            return result.model_copy(update={"passed": True})
-        return failed(result, FailureReason.WRONG_ANSWER, "")
+            return FailureReason.FORGED, FORGED_TEXT
+        if isinstance(message, TestResult):
+            return message.reason, message.error
+        status = message.get("status")
+        if type(status) is not int:
+            return FailureReason.FORGED, FORGED_TEXT
+        return (None, "") if status == 0 else (FailureReason.EXITED, f"The program ended with status {status}.")
 
     def judge_item(self, item: Item, record: Record, *, asks: Sequence[Ask] = ()) -> TestResult:
         """Passed only if the child said so in a record of its own form, and told all that was asked, and rightly."""

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reflection_app.adapters.sandbox.judge import FORGED_TEXT, Judge
+from reflection_app.adapters.sandbox.judge import Judge
 from reflection_app.adapters.sandbox.limits import SandboxLimits
 from reflection_app.adapters.sandbox.memory import working_clock
 from reflection_app.adapters.sandbox.process import HarnessDied, Record, clean, run_job
@@ -277,21 +277,6 @@ def run_program(
         return ProgramResult("", "", FailureReason.CRASHED, "The sandbox was brought down while the program ran.")
     if record is None:
         return ProgramResult("", "", FailureReason.TIMEOUT, f"No result within {total_s:g} s.")
-    reason, error = _end_of(record, wall_s=total_s)
+    reason, error = Judge(wall_s=total_s, entry_point=None).judge_end_of_program(record)
     printed = clean(record.stdout, limit=limits.output_bytes), clean(record.stderr, limit=limits.output_bytes)
     return ProgramResult(*printed, reason, error)
-
-
-def _end_of(record: Record, *, wall_s: float) -> tuple[FailureReason | None, str]:
-    if record.outcome == "ended" and record.status == 0 and not record.report:
-        return None, ""
-    try:
-        message = Judge(wall_s=wall_s, entry_point=None).read(record)
-    except MalformedValue:
-        return FailureReason.FORGED, FORGED_TEXT
-    if isinstance(message, TestResult):
-        return message.reason, message.error
-    status = message.get("status")
-    if type(status) is not int:
-        return FailureReason.FORGED, FORGED_TEXT
-    return (None, "") if status == 0 else (FailureReason.EXITED, f"The program ended with status {status}.")

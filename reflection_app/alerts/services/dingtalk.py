@@ -9,9 +9,10 @@ import base64
 import hashlib
 import hmac
 import json
+from functools import partial
 from urllib.parse import urlencode
 
-from reflection_app.alerts.services.notes import Address, Answered, Meaning, Note, Post, fitted
+from reflection_app.alerts.services.notes import Address, Answered, Note, Post, fitted, read_code
 
 MOST_LINES = 20
 MOST_BYTES = 18_000
@@ -40,18 +41,7 @@ def read(status: int, text: str) -> Answered:
     return read_errcode(status, text, too_fast=TOO_FAST, gone=GONE)
 
 
-def read_errcode(status: int, text: str, *, too_fast: tuple[int, ...], gone: tuple[int, ...]) -> Answered:
-    try:
-        answer = json.loads(text)
-        code = int(answer["errcode"])
-    except (ValueError, TypeError, KeyError, OverflowError):
-        return Answered(Meaning.SLOWER if status == 429 else Meaning.FAILED, text.strip())
-    if code == 0 and 200 <= status < 300:
-        return Answered(Meaning.ARRIVED)
-    why = f"{code} {answer.get('errmsg', '')}".strip()
-    if code in too_fast or status == 429:
-        return Answered(Meaning.SLOWER, why)
-    return Answered(Meaning.GONE if code in gone or status == 410 else Meaning.FAILED, why)
+read_errcode = partial(read_code, codes=("errcode",), why=("errmsg",))
 
 
 def _body(note: Note) -> bytes:

@@ -11,7 +11,7 @@ import hmac
 import json
 from typing import Any
 
-from reflection_app.alerts.services.notes import Address, Answered, Line, Meaning, Note, Post, fitted
+from reflection_app.alerts.services.notes import Address, Answered, Line, Note, Post, fitted, read_code
 
 MOST_LINES = 20
 MOST_BYTES = 20_000
@@ -37,17 +37,8 @@ def signature(secret: str, stamp: str) -> str:
 
 def read(status: int, text: str) -> Answered:
     """`code` says it, whatever the status; bots of former days said `StatusCode`."""
-    try:
-        answer = json.loads(text)
-        code = int(answer.get("code", answer.get("StatusCode", -1)))
-    except (ValueError, TypeError, AttributeError, OverflowError):
-        return Answered(Meaning.SLOWER if status == 429 else Meaning.FAILED, text.strip())
-    if code == 0 and 200 <= status < 300:
-        return Answered(Meaning.ARRIVED)
-    why = f"{code} {answer.get('msg') or answer.get('StatusMessage') or ''}".strip()
-    if code == FREQUENCY_LIMITED or status == 429:
-        return Answered(Meaning.SLOWER, why)
-    return Answered(Meaning.GONE if code in GONE or status == 410 else Meaning.FAILED, why)
+    names = {"codes": ("code", "StatusCode"), "why": ("msg", "StatusMessage")}
+    return read_code(status, text, too_fast=(FREQUENCY_LIMITED,), gone=GONE, **names)
 
 
 def _card(note: Note) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """What a message says before it has the form of a service, and what an answer to it says after. Pure."""
 
+import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -95,6 +96,23 @@ class Answered:
     meaning: Meaning
     # What the service said, where it is no success; in its own words.
     why: str = ""
+
+
+def read_code(
+    status: int, text: str, *, gone: Container[int], too_fast: Container[int], codes: Sequence[str], why: Sequence[str]
+) -> Answered:
+    """Return what an answer of JSON says by its first field of `codes`, whatever the status; those of `why` explain."""
+    try:
+        answer = json.loads(text)
+        code = int(next(answer[name] for name in codes if name in answer))
+    except (ValueError, TypeError, StopIteration, OverflowError):
+        return Answered(Meaning.SLOWER if status == 429 else Meaning.FAILED, text.strip())
+    if code == 0 and 200 <= status < 300:
+        return Answered(Meaning.ARRIVED)
+    said = f"{code} {next((answer[name] for name in why if answer.get(name)), '')}".strip()
+    if code in too_fast or status == 429:
+        return Answered(Meaning.SLOWER, said)
+    return Answered(Meaning.GONE if code in gone or status == 410 else Meaning.FAILED, said)
 
 
 def fitted(note: Note, render: Callable[[Note], bytes], *, most_bytes: int, most_lines: int) -> bytes:

@@ -24,7 +24,7 @@ from reflection_app.config.services import database_settings
 from reflection_app.config.up.engines import DATABASE, EmbeddedEngineError, has_cluster, installation, running_postgres
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.config.up.processes import Command, output_of
-from reflection_app.core.migrations import NEEDED, known_migrations
+from reflection_app.core.migrations import NEEDED, unknown_migrations
 
 # The file that a backup is: what it says of itself, the database's dump, and the key that its secrets need.
 
@@ -90,7 +90,7 @@ def read(path: Path, *, dump_to: Path) -> tuple[Manifest, str]:
                         f"{path} has the version {found.get('version')!r}; this desk restores version {VERSION}."
                     )
                 migrations = tuple(str(one) for one in found.get("migrations", ()))
-                if newer := sorted(set(migrations) - known_migrations()):
+                if newer := unknown_migrations(migrations):
                     raise Unusable(
                         f"{path} is of a newer desk ({newer[0]} is unknown here): bring this one up to date first."
                     )

@@ -7,6 +7,7 @@ Each call of the model is a turn, one that was of no use among them, so that the
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import AliasChoices, BeforeValidator, Field, JsonValue, ValidationError, model_validator
@@ -38,30 +39,21 @@ from reflection_app.loops.effects import ReadSession, RecordFindings, RecordMemo
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.error_classes import LenientText, as_text
 from reflection_app.loops.session_reflections import AnyFinding, Finding
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.texts import at_most, cut_middle
+from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.loops.values import Message, assistant, system, user
 from reflection_app.loops.verdicts import Outcome
 
 # What reflectors answer, read leniently: an item that says nothing is left out, and costs none of the others.
 
-LONGEST_TEXT = 2_000
 LONGEST_CONTENT = 8_000
 WRAPPED_IN = ("final_answer", "answer", "result", "output")
 PREFERENCES = frozenset({"preference", "user_preference", "style", "habit"})
 RULES = frozenset({"rule", "constraint", "requirement"})
-
-
-def _as_text(value: Any) -> Any:
-    """A text of whatever stands where one was asked for."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return "; ".join(str(one) for one in value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _score(value: Any) -> float | None:
@@ -86,14 +78,11 @@ def _memory_type(value: Any) -> MemoryType:
     return MemoryType.RULE if name in RULES else MemoryType.PROJECT
 
 
-Short = Annotated[str, BeforeValidator(_as_text), at_most(LONGEST_TEXT, stripped=True)]
-
-
 class FindingAnswer(Lenient):
     category: AnyFinding = Finding.OTHER
-    description: Short = Field(min_length=1, validation_alias=AliasChoices("description", "issue", "problem"))
-    cause: Short = Field(default="", validation_alias=AliasChoices("cause", "root_cause", "reason"))
-    suggestion: Short = Field(default="", validation_alias=AliasChoices("suggestion", "fix", "recommendation"))
+    description: LenientText = Field(min_length=1, validation_alias=AliasChoices("description", "issue", "problem"))
+    cause: LenientText = Field(default="", validation_alias=AliasChoices("cause", "root_cause", "reason"))
+    suggestion: LenientText = Field(default="", validation_alias=AliasChoices("suggestion", "fix", "recommendation"))
 
     @model_validator(mode="after")
     def check_it_says_something(self) -> Self:
@@ -104,9 +93,9 @@ class FindingAnswer(Lenient):
 
 class MemoryAnswer(Lenient):
     type: Annotated[MemoryType, BeforeValidator(_memory_type)] = MemoryType.PROJECT
-    name: Short = ""
-    description: Short = ""
-    content: Annotated[str, BeforeValidator(_as_text), at_most(LONGEST_CONTENT, stripped=True)] = ""
+    name: LenientText = ""
+    description: LenientText = ""
+    content: Annotated[str, BeforeValidator(partial(as_text, longest=LONGEST_CONTENT))] = ""
 
     @model_validator(mode="after")
     def check_it_says_something(self) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
+from reflection_app.loops.tool_permission import is_wording
 
 # The parameters that say whom a call reaches and what it is about, by the words of their names. Two calls that agree
 # in both do the same thing twice, though the text that goes with them is worded anew.
@@ -19,13 +20,9 @@ WHOM = word_set(
 ABOUT = word_set(
     "subject title topic amount sum item product sku order invoice quantity date 主题 标题 金额 商品 订单 数量 日期"
 )
-# Free text, which may be worded anew; what is shorter names something.
-SHORTEST_WORDING = 24
-SHORTEST_CHINESE_WORDING = 8
 LONGEST_COMPARED = 20_000
 _NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?")
 _IN_BRACKETS = re.compile(r"<([^<>\s@]++@[^<>\s]++)>\s*+$")
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 
 
@@ -111,6 +108,4 @@ def _reached(value: Any) -> Any:
 
 def _is_wording(one: Any, other: Any) -> bool:
     texts = [text for text in (one, other) if text is not None]
-    if not all(isinstance(text, str) for text in texts):
-        return False
-    return any(len(text) >= SHORTEST_WORDING or len(_HAN.findall(text)) >= SHORTEST_CHINESE_WORDING for text in texts)
+    return all(isinstance(text, str) for text in texts) and any(map(is_wording, texts))

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from reflection_app.loops.diagnosis.diagnoses import (
@@ -16,14 +17,14 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Remedy,
     Source,
 )
-from reflection_app.loops.diagnosis.error_texts import clipped, plain_text, status_in, telling_text
+from reflection_app.loops.diagnosis.error_texts import clipped, status_in, telling_text
 from reflection_app.loops.diagnosis.fallback_tools import is_reading, is_reading_page, misspelt_tool
 from reflection_app.loops.diagnosis.modifiers import Params, can_be_kept, fits, known_properties, modified
 from reflection_app.loops.diagnosis.param_changes import carried_over, in_words
 from reflection_app.loops.diagnosis.rules import BY_MEANING, RULES, Change, Facts, Rule
 from reflection_app.loops.storable import storable
 
-# Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.
+# Signatures of errors, in which alike errors are equal, and the clauses that tell one at a glance.
 
 LONGEST_SIGNATURE = 300
 MOST_SYMPTOMS = 5
@@ -59,29 +60,7 @@ _VARIABLE = re.compile(
     re.VERBOSE,
 )
 _LEAD = re.compile(r"^(?:(?:error|exception|failure|fatal|错误|异常|失败|报错)\s?[:!-]\s?){1,4}")
-_SYMPTOM = re.compile(
-    r"""
-      \bHTTP\s?[45]\d\d\b|\b[45]\d\d\s(?:[A-Z][a-z]+\s?){1,4}
-    | \b(?-i:E[A-Z]{4,14})\b|\b(?-i:[A-Z])\w{1,40}(?-i:Error|Exception)\b
-    | \b(?:connect(?:ion)?|read|gateway)?\s?time(?:d\s|-)?out\b|\bdeadline\sexceeded\b|\bno\sresponse\b
-    | \brate\s?-?limit(?:ed|s)?\b|\btoo\smany\srequests\b|\bquota\b|\boverloaded\b
-    | \bforbidden\b|\bunauthorized\b|\bpermission\sdenied\b|\baccess\sdenied\b|\bexpired\b|\bapi\skey\b|\bnot\sallowed\b
-    | \bconnection\s(?:refused|reset|closed|aborted)\b|\bcertificate\b|\bTLS\b|\bSSL\b|\bDNS\b
-    | \b(?:service\s|temporarily\s)?unavailable\b|\bbad\sgateway\b|\binternal\sserver\serror\b
-    | \bnot\sfound\b|\bno\ssuch\b|\bdoes\snot\sexist\b|\balready\sexists\b|\bduplicate\b
-    | \binvalid\b|\bsyntax\b|\bmissing\b|\brequired\b|\bunexpected\b|\bunknown\b|\bunsupported\b|\bnot\simplemented\b
-    | \bnot\s(?:enough|available)\b|\binsufficient\b|\btoo\s(?:large|long)\b|\bout\sof\s(?:memory|range|stock)\b
-    | \bno\sspace\b|\bread-?only\b|\bkilled\b|\bconflict\b|\block(?:ed)?\b|\bempty\b|\bno\sresults?\b|\balready\b
-    | 超时|无响应|没有响应|请求过于频繁|频率限制|限流|配额|额度
-    | 权限不足|无权限|没有权限|拒绝访问|禁止访问|未授权|认证失败|已过期
-    | 连接失败|连接被拒绝|连接重置
-    | 证书|域名|服务不可用|网关|服务器内部错误|繁忙
-    | 不存在|未找到|找不到|已存在|重复|参数错误|格式错误|语法错误
-    | 缺少|缺失|无效|不合法|不支持|未知
-    | 余额不足|库存不足|不足|已满|过大|过长|无结果|为空|冲突
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_CLAUSE_END = re.compile(r"[.,;:!?]+(?=\s|$|[\u3400-\u9fff])|\s[-–|]\s")
 
 
 def signature_of(error: str, *, tool: str = "") -> str:
@@ -98,14 +77,9 @@ def signature_of(error: str, *, tool: str = "") -> str:
 
 
 def symptoms_of(error: str) -> tuple[str, ...]:
-    """The few telling words as they are written in the error; the beginning of its signature where there are none."""
-    found: dict[str, str] = {}
-    for one in _SYMPTOM.finditer(plain_text(error)):
-        word = storable(" ".join(one[0].split()))[:LONGEST_SYMPTOM]
-        found.setdefault(word.casefold(), word)
-        if len(found) == MOST_SYMPTOMS:
-            break
-    return tuple(found.values()) or (signature_of(error)[:LONGEST_SYMPTOM],)
+    """Return the first clauses of the error's signature, which tell it at a glance and hold no values."""
+    clauses = (clause.strip()[:LONGEST_SYMPTOM] for clause in _CLAUSE_END.split(signature_of(error)))
+    return tuple(islice(dict.fromkeys(filter(None, clauses)), MOST_SYMPTOMS)) or (NOTHING_SAID,)
 
 
 def _placeholder(found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """Failed calls, their diagnosis and the corrective action, after "structured reflection" of the third design seed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Text, leaves
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
 from reflection_app.loops.values import Value
 
@@ -278,27 +278,11 @@ def changed_params(before: Mapping[str, Any], after: Mapping[str, Any] | None) -
 
 def without_values(texts: Sequence[str], *params: Mapping[str, Any] | None) -> list[str]:
     """`texts` with every longer value of `params` taken out. Where these are too many, nothing is shown."""
-    longer = (value for mapping in params for value in _texts(mapping) if len(value) >= SHORTEST_HIDDEN)
+    written = (str(value).strip() for mapping in params for value in leaves(mapping) if not isinstance(value, bool))
+    longer = (value for value in written if len(value) >= SHORTEST_HIDDEN)
     values = set(islice(longer, MOST_VALUES + 1))
     if len(values) > MOST_VALUES:
         return [HIDDEN for _ in texts]
     for value in sorted(values, key=len, reverse=True):
         texts = [text.replace(value, HIDDEN) for text in texts]
     return list(texts)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text and number inside of a JSON value, as it would stand in a sentence. Without recursion."""
-    left = [value]
-    while left:
-        match left.pop():
-            case str() as text:
-                yield text.strip()
-            case bool() | None:
-                pass
-            case int() | float() as number:
-                yield str(number)
-            case dict() as inner:
-                left += inner.values()
-            case list() as items:
-                left += items

@@ -5,11 +5,13 @@ After "Classification Decision Tree" of the third design seed; no model is asked
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssues, UnknownBy
 from reflection_app.loops.protocol.stages import Classified, Reflected
 from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.storable import leaves
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import IssueCategory, Judgement, Severity
@@ -160,17 +162,8 @@ def _completed(
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Texts within a JSON value, as many as are looked at. Without recursion: its depth is what an agent chose."""
-    left, seen = [value], 0
-    while left and seen < MOST_SELF_CHECK_TEXTS:
-        one = left.pop()
-        seen += 1
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            left += reversed(list(one.values()))
-        elif isinstance(one, list | tuple):
-            left += reversed(list(one))
+    """Return the first texts in a JSON value."""
+    return islice((one for one in leaves(value) if isinstance(one, str)), MOST_SELF_CHECK_TEXTS)
 
 
 def classify(facts: FailureFacts) -> Classified:

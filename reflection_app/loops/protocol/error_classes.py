@@ -101,8 +101,8 @@ LONGEST_TEXT = 2_000
 MOST_TEXTS = 12
 
 
-def as_text(value: Any) -> str:
-    """`value` as one line of text where it says something in another form; nothing for null."""
+def as_text(value: Any, *, longest: int = LONGEST_TEXT) -> str:
+    """Return `value` as text where it says something in another form; nothing for null."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -111,7 +111,7 @@ def as_text(value: Any) -> str:
         text = "; ".join(as_text(item) for item in value[:MOST_TEXTS])
     else:
         text = json.dumps(value, ensure_ascii=False)
-    return text.strip()[:LONGEST_TEXT]
+    return text.strip()[:longest]
 
 
 def as_texts(value: Any) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         try:
             # It holds all that was ever said in the project: for whoever writes it alone.
             with os.fdopen(os.open(unfinished, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as written:
-                found = write_project(project, written, actor=Actor(), hides_opinions=False)
+                rows = write_project(project, written, actor=Actor(), hides_opinions=False)
             file.hardlink_to(unfinished)
         except FileExistsError:
             sys.exit(f"{file} is there already; nothing was written over it.")
@@ -37,5 +37,5 @@ class Command(BaseCommand):
             sys.exit(f"{file} cannot be written: {problem.strerror}")
         finally:
             unfinished.unlink(missing_ok=True)
-        self.stdout.write(f"{sum(found.rows.values()):,} rows of {project.name} are in {file}")
+        self.stdout.write(f"{sum(rows.values()):,} rows of {project.name} are in {file}")
         self.stdout.write("Keys, passwords and values of secrets are not. It is as private as the project itself.")

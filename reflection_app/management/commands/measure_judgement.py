@@ -12,26 +12,18 @@ from django.core.management.base import BaseCommand
 from reflection_app.adapters.llm.question_vectors import serving
 from reflection_app.config.up.engines import EmbeddedEngineError
 from reflection_app.config.up.throwaway import throwaway_database
-from reflection_app.metrics.judged import (
-    critic_replies,
-    does_not_know,
-    entry_pairs,
-    lesson_screening,
-    recall,
-    same_mistake,
-    tool_errors,
-)
+from reflection_app.metrics.judged import kinds, recall
 from reflection_app.metrics.judged.figures import Measure
 
 # Each by the file whose rows it reads.
 KINDS: dict[str, Callable[[Path], Measure]] = {
-    "same_mistake": same_mistake.measure,
-    "does_not_know": does_not_know.measure,
-    "entry_pairs": entry_pairs.measure,
+    "same_mistake": kinds.same_mistake,
+    "does_not_know": kinds.does_not_know,
+    "entry_pairs": kinds.entry_pairs,
     "recall_queries": recall.measure,
-    "tool_errors": tool_errors.measure,
-    "lesson_screening": lesson_screening.measure,
-    "critic_replies": critic_replies.measure,
+    "tool_errors": kinds.tool_errors,
+    "lesson_screening": kinds.lesson_screening,
+    "critic_replies": kinds.critic_replies,
 }
 
 

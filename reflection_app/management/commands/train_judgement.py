@@ -16,7 +16,7 @@ from judgement.training import does_not_know as unknown
 from judgement.training import entry_pairs, lesson_screening, recall, same_mistake, tool_errors
 from reflection_app.adapters.llm.embedding import embed, wheels_file
 from reflection_app.adapters.llm.errors import ModelError
-from reflection_app.metrics.judged.tool_errors import failure_of
+from reflection_app.metrics.judged.kinds import failure_of
 
 TRAINED: dict[str, Callable[..., dict[str, float]]] = {
     "same_mistake": same_mistake.train,

@@ -11,7 +11,6 @@ from reflection_app.config.env import DOCUMENTED
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Role, Scope
 from reflection_app.core.permissions import GRANTS
-from reflection_app.teams.pages.members import PERMISSIONS
 
 REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 
@@ -45,94 +44,6 @@ thresholds, the review policy and completeness checks belong to a project: chang
 
 `manage.py write_reference` writes this page from `reflection_app/config/settings.py`."""
 
-SECTIONS = {
-    "Server": (
-        "PRODUCTION",
-        "DEBUG",
-        "HOST",
-        "PORT",
-        "PUBLIC_URL",
-        "ALLOWED_HOSTS",
-        "CSRF_TRUSTED_ORIGINS",
-        "SECRET_KEY",
-        "REFLECTION_DATA_DIR",
-        "STATIC_DIR",
-        "WEB_PROCESSES",
-    ),
-    "Database and broker": (
-        "DATABASE_URL",
-        "DATABASE_POOL_SIZE",
-        "REDIS_URL",
-    ),
-    "Workers": (
-        "WORKER_PROCESSES",
-        "WORKER_CONCURRENCY",
-        "WORKER_SHUTDOWN_S",
-        "RUN_LEASE_S",
-        "RUN_RETRY_DELAY_S",
-        "SWEEP_INTERVAL_S",
-        "ENQUEUE_LOST_AFTER_S",
-        "SANDBOX_MEMORY_MB",
-    ),
-    "Models": (
-        "LLM_MODEL",
-        "LLM_ACTOR_MODEL",
-        "LLM_CRITIC_MODEL",
-        "LLM_SELF_MODEL",
-        "LLM_REFLECTOR_MODEL",
-        "LLM_ERROR_REFLECTOR_MODEL",
-        "LLM_MEMORY_REFLECTOR_MODEL",
-        "LLM_MERGER_MODEL",
-        "LLM_CLASSIFIER_MODEL",
-        "LLM_TESTER_MODEL",
-        "LLM_PLANNER_MODEL",
-        "LLM_ESCALATION_MODEL",
-        "LLM_DIAGNOSER_MODEL",
-        "LLM_COMPLETENESS_MODEL",
-        "LLM_VISION_MODEL",
-        "LLM_OFFERED_MODELS",
-        "LLM_TIMEOUT_S",
-        "LLM_MAX_TOKENS",
-        "LLM_STREAMING",
-        "EMBEDDING_MODEL",
-        "LOCAL_MODEL_URL",
-        "FC_MODEL",
-        "REFLECTION_FC_MODEL",
-    ),
-    "Reflection and completeness checks": (
-        "REFLECTION_MODE",
-        "ENABLE_REFLECTION",
-        "FC_REFLECTION_WHEN",
-        "FC_REFLECTION_SHARE",
-        "REFLECTION_MAX_SUPPLEMENTS",
-        "REFLECTION_MAX_COST_USD",
-        "REFLECTION_LOOK_AGAIN",
-        "FC_REFLECTION_TEMPERATURE",
-        "FC_REFLECTION_TOP_P",
-        "FC_REFLECTION_MAX_RETRIES",
-    ),
-    "Reviews": (
-        "REVIEW_LEASE_S",
-        "REVIEW_MIN_AUDIT_SHARE",
-        "AGENT_LEASE_S",
-    ),
-    "API and attachments": (
-        "API_REQUESTS_PER_MINUTE",
-        "API_BURST",
-        "API_REQUESTS_WITHOUT_KEY",
-        "ATTACHMENT_MAX_MB",
-        "ATTACHMENTS_PROJECT_MB",
-        "OUTGOING_ALLOWED_NETWORKS",
-    ),
-    "Accounts and mail": (
-        "PROJECT_CREATORS",
-        "OIDC_PROVIDERS",
-        "EMAIL_URL",
-        "EMAIL_FROM",
-        "MAIL_DELAY_S",
-    ),
-}
-
 
 def permissions_page() -> str:
     """Return the permission matrix, and the pages and calls that need each permission, as Markdown."""
@@ -142,7 +53,7 @@ def permissions_page() -> str:
         for permission, grant in GRANTS.items():
             roles = " | ".join("yes" if role.rank >= grant.role.rank else "–" for role in Role)
             scopes = "any scope" if set(grant.scopes) == set(Scope) else grant.scope_words("`") or "no key"
-            lines.append(f"| {PERMISSIONS[permission]} | {roles} | {scopes} |")
+            lines.append(f"| {permission.label} | {roles} | {scopes} |")
         lines.append("")
         routes = guarded_routes()
         for permission in GRANTS:
@@ -150,7 +61,7 @@ def permissions_page() -> str:
             pages = sorted({(route.path, route.method) for route in asking if route.is_page})
             calls = sorted({(route.path, route.method) for route in asking if not route.is_page})
             if asking:
-                lines += [f"## To {PERMISSIONS[permission]}", ""]
+                lines += [f"## To {permission.label}", ""]
             if pages:
                 changes = {"POST": ", to change something"}
                 lines += ["Pages:", "", *(f"- `{path}`{changes.get(method, '')}" for path, method in pages), ""]
@@ -162,9 +73,9 @@ def permissions_page() -> str:
 def configuration_page() -> str:
     """Return the settings with their defaults, grouped, as Markdown."""
     lines = [CONFIGURATION_HEAD]
-    for section, names in SECTIONS.items():
+    for section in dict.fromkeys(variable.section for variable in DOCUMENTED.values()):
         lines += ["", f"## {section}", "", "| variable | default | meaning |", "|---|---|---|"]
-        for variable in (DOCUMENTED[name] for name in names):
+        for variable in (one for one in DOCUMENTED.values() if one.section == section):
             default = f"`{variable.default}`" if variable.default else "unset"
             lines.append(f"| `{variable.name}` | {default} | {variable.meaning} |")
     return "\n".join(lines) + "\n"

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,11 @@ def rows_of(folder: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
+def share(of: Sequence[bool | float]) -> float:
+    """Their mean; 0 of none."""
+    return round(sum(of) / len(of), 3) if of else 0.0
+
+
 def precision_recall_f1(pairs: Iterable[tuple[bool, bool]]) -> dict[str, float | int]:
     """Of pairs (should be, was said to be)."""
     read = list(pairs)
@@ -34,6 +39,23 @@ def precision_recall_f1(pairs: Iterable[tuple[bool, bool]]) -> dict[str, float |
         "f1": round(2 * right / (said + should), 3) if said + should else 0.0,
         "rows": len(read),
     }
+
+
+def measured[T](
+    rows: Sequence[dict[str, Any]],
+    pairs: Sequence[tuple[T, T]],
+    figures: Callable[[Sequence[tuple[T, T]]], dict[str, float | int]],
+    *,
+    words: Callable[[T], Any] = lambda said: said,
+) -> Measure:
+    """The figures of pairs (should be, was said to be), a pair for each row; `words` is how a wrong one is written."""
+    return Measure(
+        figures=figures(pairs),
+        by_language={language: figures(some) for language, some in by_language(rows, pairs).items()},
+        wrong=tuple(
+            row | {"said": words(said)} for row, (should, said) in zip(rows, pairs, strict=True) if should != said
+        ),
+    )
 
 
 def by_language[T](rows: Sequence[dict[str, Any]], values: Sequence[T]) -> dict[str, list[T]]:

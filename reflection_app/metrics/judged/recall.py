@@ -24,7 +24,7 @@ from notebook_app.public import (
 from reflection_app.adapters.llm.embedding import embed
 from reflection_app.adapters.llm.errors import NoModelConfigured
 from reflection_app.adapters.llm.question_vectors import question_of
-from reflection_app.metrics.judged.figures import Measure, by_language, rows_of
+from reflection_app.metrics.judged.figures import Measure, by_language, rows_of, share
 
 TOLD_AT_MOST = 5
 EMBED_WITHIN_S = 600.0
@@ -96,20 +96,16 @@ def _figures(rows: Sequence[dict[str, Any]]) -> dict[str, float | int]:
     told = [(row, one) for row in rows for one in row["told"]]
     wrong = [one for row, one in told if one not in row["relevant"] and one not in row["helpful_but_minor"]]
     return {
-        "none_told": _mean([bool(row["told"]) for row in none]),
+        "none_told": share([bool(row["told"]) for row in none]),
         "told_wrong": round(len(wrong) / len(told), 3) if told else 0.0,
-        "recall_at_5": _mean([_share_found(row, row["ranked"][:TOLD_AT_MOST]) for row in concerned]),
-        "mrr": _mean([_reciprocal(row) for row in concerned]),
-        "recall_at_5_of_told": _mean([_share_found(row, row["told"]) for row in concerned]),
-        "decided_by_meaning": _mean([row["decided_by"] == "meaning" for row in rows]),
+        "recall_at_5": share([_share_found(row, row["ranked"][:TOLD_AT_MOST]) for row in concerned]),
+        "mrr": share([_reciprocal(row) for row in concerned]),
+        "recall_at_5_of_told": share([_share_found(row, row["told"]) for row in concerned]),
+        "decided_by_meaning": share([row["decided_by"] == "meaning" for row in rows]),
         "told": len(told),
         "none": len(none),
         "rows": len(rows),
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return round(sum(values) / len(values), 3) if values else 0.0
 
 
 def _share_found(row: dict[str, Any], found: Sequence[str]) -> float:

@@ -172,9 +172,3 @@ def import_file(request: DeskRequest) -> HttpResponse:
 def drop_import(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
     delete_import(request.place.project, judgements_id, actor=request.place.actor)
     return back_to(request, "calibration", message=_("The import is deleted."))
-
-
-@project_page(Permission.READ_METRICS)
-@require_safe
-def former_page(request: DeskRequest, /, **_ids: UUID) -> HttpResponse:
-    return back_to(request, "calibration")

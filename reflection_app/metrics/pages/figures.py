@@ -131,25 +131,11 @@ def run_sections(metrics: Metrics, links: Links) -> list[Section]:
     ]
 
 
-# The addresses of pages that were removed.
-
-
 @project_page(Permission.READ_METRICS)
 @require_safe
-def referee_metrics(request: DeskRequest) -> HttpResponse:
-    return redirect("calibration", request.place.project.slug, permanent=True)
-
-
-@project_page(Permission.READ_METRICS)
-@require_safe
-def lesson_metrics(request: DeskRequest) -> HttpResponse:
-    return redirect("lift", request.place.project.slug, permanent=True)
-
-
-@project_page(Permission.READ_METRICS)
-@require_safe
-def correction_metrics(request: DeskRequest) -> HttpResponse:
-    return redirect("metrics", request.place.project.slug, permanent=True)
+def removed_page(request: DeskRequest, /, to: str, **_ids: UUID) -> HttpResponse:
+    """The page that is in the place of one that was removed."""
+    return redirect(to, request.place.project.slug, permanent=True)
 
 
 # The metrics of the review desk.

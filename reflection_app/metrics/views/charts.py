@@ -51,9 +51,9 @@ class Mark:
 class Series:
     """Marks of one colour under one name. `dash` sets lines apart for those who see no colours."""
 
-    name: str
-    tone: str
     marks: Sequence[Mark]
+    name: str = ""
+    tone: str = "one"
     dash: str = "solid"
 
 
@@ -67,37 +67,32 @@ def short(text: str) -> str:
     return plain(text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…")
 
 
-def bars(marks: Sequence[Mark], *, upright: bool = False, axis: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Bars in the order given: upright, or lying with the first at the top, for labels that are words."""
-    places, lengths = list(range(len(marks))), [mark.value for mark in marks]
-    values = {"rangemode": "tozero", **(axis or {})}
-    if upright:
-        trace = _bars(marks) | {"x": places, "y": lengths}
-        return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
-    trace = _bars(marks) | {"y": places, "x": lengths, "orientation": "h"}
-    labels = {**_labels(marks), "autorange": "reversed"}
-    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": values, "bargap": _gap(marks, most=0.12)}}
+def bars(series: Sequence[Series], *, upright: bool = False, axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bars in one order of labels, each made of the series' parts; of one without a name, of its mark alone.
 
-
-def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Lying bars, each made of the series' parts, in one order of labels."""
+    Upright, or lying with the first at the top, for labels that are words.
+    """
+    labels, values = ("x", "y") if upright else ("y", "x")
     data = [
-        _bars(one.marks, tone=one.tone)
-        | {
-            "y": list(range(len(one.marks))),
-            "x": [mark.value for mark in one.marks],
-            "orientation": "h",
+        {
+            "type": "bar",
+            "orientation": "v" if upright else "h",
             "name": plain(one.name),
+            labels: list(range(len(one.marks))),
+            values: [mark.value for mark in one.marks],
+            **_hover(one.marks),
+            "meta": _tones(one.marks, tone=one.tone),
         }
         for one in series
     ]
     marks = series[0].marks if series else ()
     layout = {
         "barmode": "stack",
-        "showlegend": True,
-        "bargap": _gap(marks, most=0.12),
-        "yaxis": {**_labels(marks), "autorange": "reversed"},
-        "xaxis": {"rangemode": "tozero", **(axis or {})},
+        "showlegend": any(one.name for one in series),
+        # So wide that a bar takes at most this part of the chart: one alone would fill it.
+        "bargap": round(max(0.35, 1 - (0.16 if upright else 0.12) * len(marks)), 2),
+        f"{labels}axis": {**_labels(marks), **({} if upright else {"autorange": "reversed"})},
+        f"{values}axis": {"rangemode": "tozero", **(axis or {})},
     }
     return {"data": data, "layout": layout}
 
@@ -130,24 +125,25 @@ def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> An
 
 def dots(marks: Sequence[Mark], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
     """One dot for each mark, with its interval lying across; the first at the top."""
-    values = [mark.value or 0.0 for mark in marks]
     trace = {
         "type": "scatter",
         "mode": "markers",
-        "x": values,
+        "x": [mark.value or 0.0 for mark in marks],
         "y": list(range(len(marks))),
         "marker": {"size": 9},
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0.0, (mark.high or 0.0) - at) for mark, at in zip(marks, values, strict=True)],
-            "arrayminus": [max(0.0, at - (mark.low or 0.0)) for mark, at in zip(marks, values, strict=True)],
-        },
+        "error_x": whiskers([(mark.low or 0.0, mark.value or 0.0, mark.high or 0.0) for mark in marks]),
         **_hover(marks),
         "meta": _tones(marks),
     }
     labels = {**_labels(marks), "range": [len(marks) - 0.5, -0.5]}
     return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"zeroline": True, **(axis or {})}}}
+
+
+def whiskers(bounds: Iterable[tuple[float, float, float]]) -> dict[str, Any]:
+    """The intervals around values: of each its low end, the value, its high end."""
+    reach = [(max(0.0, high - at), max(0.0, at - low)) for low, at, high in bounds]
+    above, below = [up for up, _down in reach], [down for _up, down in reach]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
 
 
 def share_axis(values: Iterable[float | None], title: str = "") -> dict[str, Any]:
@@ -180,15 +176,6 @@ def titled(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": plain(title)}, **more}
 
 
-def _bars(marks: Sequence[Mark], *, tone: str = "one") -> dict[str, Any]:
-    return {"type": "bar", **_hover(marks), "meta": _tones(marks, tone=tone)}
-
-
-def _gap(marks: Sequence[Mark], *, most: float) -> float:
-    """So wide that a bar takes at most this part of the chart: one alone would fill it."""
-    return round(max(0.35, 1 - most * len(marks)), 2)
-
-
 def _hover(marks: Sequence[Mark]) -> dict[str, Any]:
     return {
         "hovertext": [plain(mark.said or mark.label) for mark in marks],
@@ -205,14 +192,13 @@ def _tones(marks: Sequence[Mark], *, tone: str = "one") -> dict[str, Any]:
 
 def _labels(marks: Sequence[Mark]) -> dict[str, Any]:
     """Labels by place: two that read alike stay two bars, and none is taken for a number or a date."""
-    ticks = [short(mark.label) for mark in marks]
-    return {
-        "tickmode": "array",
-        "tickvals": list(range(len(marks))),
-        "ticktext": ticks,
-        "showgrid": False,
-        "zeroline": False,
-    }
+    return ticks([short(mark.label) for mark in marks])
+
+
+def ticks(words: Sequence[str]) -> dict[str, Any]:
+    """An axis with these words at its places 0, 1, 2 …"""
+    places = list(range(len(words)))
+    return {"tickmode": "array", "tickvals": places, "ticktext": words, "showgrid": False, "zeroline": False}
 
 
 # Charts as pages show them: a Plotly figure, its twin as a table, and where each bar leads.

@@ -14,7 +14,9 @@ from reflection_app.metrics.views.charts import (
     dots,
     plain,
     share_axis,
+    ticks,
     titled,
+    whiskers,
 )
 from reflection_app.metrics.views.choice import Links
 from reflection_app.metrics.views.families import FAMILIES
@@ -75,10 +77,10 @@ def matrix_chart(found: Calibration, *, address: Address) -> Chart:
         "customdata": [[_behind(cell, address) for cell in row] for row in rows],
         "meta": {"scale": True},
     }
-    ticks = {"tickmode": "array", "tickvals": [0, 1, 2], "ticktext": [verdict_words(one) for one in VERDICTS]}
+    verdicts = ticks([verdict_words(one) for one in VERDICTS])
     layout = {
-        "xaxis": titled(_("People"), **ticks, side="top", showgrid=False, zeroline=False),
-        "yaxis": titled(_("The critic"), **ticks, autorange="reversed", showgrid=False, zeroline=False),
+        "xaxis": titled(_("People"), **verdicts, side="top"),
+        "yaxis": titled(_("The critic"), **verdicts, autorange="reversed"),
     }
     return Chart(
         name="confusion",
@@ -134,12 +136,7 @@ def reliability_chart(found: Calibration) -> Chart:
         "mode": "lines+markers",
         "x": [one.confidence for one in bins],
         "y": [one.estimate for one in right],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [one.high - one.estimate for one in right],
-            "arrayminus": [one.estimate - one.low for one in right],
-        },
+        "error_y": whiskers((one.low, one.estimate, one.high) for one in right),
         "line": {"width": 2},
         "marker": {"size": 9},
         "hovertext": [

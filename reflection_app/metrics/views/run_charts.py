@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from reflection_app.metrics.definitions import Bar, Figure, Point, Spend, TaskSpend, Unit
+from reflection_app.metrics.definitions import Bar, Figure, Point, Spend, TaskSpend, Took, Unit
 from reflection_app.metrics.views.charts import (
     Cell,
     Chart,
@@ -18,7 +18,6 @@ from reflection_app.metrics.views.charts import (
     count_axis,
     lines,
     share_axis,
-    stacked_bars,
     titled,
 )
 from reflection_app.metrics.views.choice import Links
@@ -100,7 +99,7 @@ def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart
         hint=str(course.hint),
         figure=lines(
             [
-                Series(str(line.words), line.tone, [_point(course, line, *piece) for piece in pieces], dash=line.dash)
+                Series([_point(course, line, *piece) for piece in pieces], str(line.words), line.tone, line.dash)
                 for line in course.drawn
             ],
             axis=titled(_("hours")) if is_time else share_axis(shares),
@@ -172,7 +171,7 @@ def bar_chart(
         name=family.name.replace("_", "-"),
         title=str(family.title),
         hint=str(family.hint),
-        figure=bars(marks, upright=upright, axis=count_axis(counted, marks)),
+        figure=bars([Series(marks)], upright=upright, axis=count_axis(counted, marks)),
         columns=(str(family.column), _("Number"), _("Share")),
         rows=rows,
         empty=str(family.empty) or _("Nothing to show in this time."),
@@ -248,7 +247,7 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
     return Chart(
         name="tasks",
         title=_("Tasks that took most"),
-        figure=bars(marks, axis=titled(_("tokens"))),
+        figure=bars([Series(marks)], axis=titled(_("tokens"))),
         columns=(_("Task"), _("Tokens"), _("Cost")),
         rows=rows,
         empty=_("No model was called in this time."),
@@ -291,14 +290,10 @@ def _stacked(
     # The usual roles have colours of their own, the others what is left, as long as something is.
     left = iter(OTHER_TONES)
     series = [
-        Series(
-            role_words(role),
-            TONES.get(role) or next(left, "plain"),
-            [mark(model, role) for model in models],
-        )
+        Series([mark(model, role) for model in models], role_words(role), TONES.get(role) or next(left, "plain"))
         for role in roles
     ]
-    return stacked_bars(series, axis=titled(axis))
+    return bars(series, axis=titled(axis))
 
 
 def _behind(spend: Spend, links: Links) -> str:
@@ -313,5 +308,5 @@ def _tokens_said(spend: Spend) -> str:
     return _("%(number)s tokens") % {"number": f"{_tokens(spend):,}"}
 
 
-def _money(spend: Spend | TaskSpend) -> str:
+def _money(spend: Took) -> str:
     return money(spend.cost_usd) if spend.is_known else at_least(spend.known_cost_usd)

@@ -5,14 +5,8 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from notebook_app.public import (
-    ConflictKind,
-    ConflictState,
-    SeenConflict,
-    Settlement,
-    conflict_rows,
-    seen,
-)
+from notebook_app.conflicts import conflict_rows
+from notebook_app.public import Conflict, ConflictKind, ConflictState, Settlement
 from reflection_app.api.actions import change, read
 from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer
@@ -68,8 +62,8 @@ class ConflictAnswer(Answer):
     text_likeness: float = Field(description="shared telling words, from 0 to 1")
     meaning_likeness: float | None = Field(description="nearness of meaning, where both had a vector")
     words: list[str] = Field(description="telling words that both have")
-    settlement: Settlement | None
-    settled_by: Annotated[str | None, OrNull]
+    settlement: Annotated[Settlement | None, OrNull]
+    settled_by: Annotated[str | None, OrNull] = Field(validation_alias="settled_by_label")
     settled_at: AwareDatetime | None
     reason: str
     gone_id: UUID | None = Field(description="the entry that was merged or superseded")
@@ -91,16 +85,16 @@ class NoInput(Value):
 
 
 class Conflicts(DeskView):
-    def get_object(self, conflict_id: UUID) -> SeenConflict:
+    def get_object(self, conflict_id: UUID) -> Conflict:
         return conflict_for(self.project, conflict_id)
 
     @read("list_conflicts", "Conflicts of entries, newest first", may=Permission.READ_NOTEBOOK)
     def list(self, query: ConflictFilters) -> ConflictPage:
         rows = conflict_rows(self.project.pk, **query.get_filters())
-        return self.page(ConflictPage, rows, query, each=lambda row: conflict_answer(seen(row)))
+        return self.page(ConflictPage, rows, query, each=conflict_answer)
 
     @read("get_conflict", "One conflict", may=Permission.READ_NOTEBOOK)
-    def retrieve(self, conflict: SeenConflict) -> ConflictAnswer:
+    def retrieve(self, conflict: Conflict) -> ConflictAnswer:
         return conflict_answer(conflict)
 
     @change(
@@ -111,7 +105,7 @@ class Conflicts(DeskView):
         problems=(409,),
         examples=EXAMPLES,
     )
-    def settle(self, conflict: SeenConflict, body: SettleInput) -> ConflictAnswer:
+    def settle(self, conflict: Conflict, body: SettleInput) -> ConflictAnswer:
         """Needs the scope `reviews:write` besides. 409 names who was quicker, or who changed an entry meanwhile."""
         return conflict_answer(settle(self.project, conflict.id, body, actor=self.actor))
 
@@ -122,7 +116,7 @@ class Conflicts(DeskView):
         what="undo",
         problems=(409,),
     )
-    def undo(self, conflict: SeenConflict, body: UnsettleInput) -> ConflictAnswer:
+    def undo(self, conflict: Conflict, body: UnsettleInput) -> ConflictAnswer:
         """Both entries are as before. Needs the scope `reviews:write` besides."""
         return conflict_answer(unsettle(self.project, conflict.id, body, actor=self.actor))
 
@@ -134,13 +128,13 @@ class Conflicts(DeskView):
         status=202,
         problems=(409,),
     )
-    def suggest_merge(self, conflict: SeenConflict, body: NoInput) -> ConflictAnswer:
+    def suggest_merge(self, conflict: Conflict, body: NoInput) -> ConflictAnswer:
         """The suggestion stands in the conflict once its run has ended. Needs the scope `reviews:write` besides."""
         suggest_merge(self.project, conflict.id, actor=self.actor)
         return conflict_answer(self.get_object(conflict.id))
 
 
-def conflict_answer(conflict: SeenConflict) -> ConflictAnswer:
+def conflict_answer(conflict: Conflict) -> ConflictAnswer:
     run, suggestion = run_asked(conflict), None
     if run is not None:
         cost = None if run.unpriced_calls else run.cost_usd

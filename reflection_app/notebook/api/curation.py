@@ -3,13 +3,12 @@
 from functools import partial
 from uuid import UUID
 
-from notebook_app.public import KeptEntry
+from notebook_app.public import Entry
 from reflection_app.api.actions import change
 from reflection_app.api.view import DeskView, Nothing
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook import curating
 from reflection_app.notebook.answers import BulkCurationAnswer, EntryAnswer, UndoneAnswer, bulk_answer, entry_answer
-from reflection_app.notebook.api.entries import get_entry_for
 from reflection_app.notebook.bulk import BulkCuration, curate_together, undo_together
 from reflection_app.notebook.input import (
     ApprovalInput,
@@ -22,6 +21,7 @@ from reflection_app.notebook.input import (
     TagsInput,
     UndoInput,
 )
+from reflection_app.notebook.proposing import get_entry_for
 
 OTHER = "01890a5d-ac96-774b-bcce-b302099a8058"
 
@@ -30,7 +30,7 @@ on_entry = partial(change, may=Permission.CURATE, problems=(409,))
 
 
 class Curation(DeskView):
-    def get_object(self, entry_id: UUID) -> KeptEntry:
+    def get_object(self, entry_id: UUID) -> Entry:
         return get_entry_for(self.project, entry_id)
 
     @on_entry(
@@ -42,7 +42,7 @@ class Curation(DeskView):
             "Instead of its opposite": {"contradictions": "supersede"},
         },
     )
-    def approve(self, entry: KeptEntry, body: ApprovalInput) -> EntryAnswer:
+    def approve(self, entry: Entry, body: ApprovalInput) -> EntryAnswer:
         """Needs the scope `reviews:write` too. A key cannot approve what it proposed itself.
 
         An entry that is one side of open contradictions is refused (409, with their ids in `conflicts`), unless
@@ -51,7 +51,7 @@ class Curation(DeskView):
         return entry_answer(curating.approve_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry("reject_entry", "Reject an entry: found again it is counted and stays rejected", what="rejection")
-    def reject(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
+    def reject(self, entry: Entry, body: CurationInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.reject_entry(self.project, entry.id, body, actor=self.actor))
 
@@ -61,17 +61,17 @@ class Curation(DeskView):
         what="retirement",
         examples={"With a reason": {"reason": "The tool was replaced."}},
     )
-    def retire(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
+    def retire(self, entry: Entry, body: CurationInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.retire_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry("reopen_entry", "Make a rejected, retired or merged entry a proposal once more", what="reopening")
-    def reopen(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
+    def reopen(self, entry: Entry, body: CurationInput) -> EntryAnswer:
         """What a merged one had lent the other is taken from there. Needs the scope `reviews:write` besides."""
         return entry_answer(curating.reopen_entry(self.project, entry.id, body, actor=self.actor))
 
     @on_entry("clear_entry", "Say that what screening found in an entry was looked at and is harmless", what="clearing")
-    def clear(self, entry: KeptEntry, body: CurationInput) -> EntryAnswer:
+    def clear(self, entry: Entry, body: CurationInput) -> EntryAnswer:
         """Other words are screened anew. Needs the scope `reviews:write` besides."""
         return entry_answer(curating.clear_flags(self.project, entry.id, body, actor=self.actor))
 
@@ -81,7 +81,7 @@ class Curation(DeskView):
         what="restoring",
         examples={"The first": {"version": 1}},
     )
-    def restore(self, entry: KeptEntry, body: RestoreInput) -> EntryAnswer:
+    def restore(self, entry: Entry, body: RestoreInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.restore_entry(self.project, entry.id, body, actor=self.actor))
 
@@ -91,7 +91,7 @@ class Curation(DeskView):
         what="tags",
         examples={"Two tags": {"tags": ["billing", "dates"]}},
     )
-    def tag(self, entry: KeptEntry, body: TagsInput) -> EntryAnswer:
+    def tag(self, entry: Entry, body: TagsInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.tag_entry(self.project, entry.id, body, actor=self.actor))
 
@@ -101,7 +101,7 @@ class Curation(DeskView):
         what="owner",
         examples={"A member": {"owner": "anna"}, "Nobody": {"owner": None}},
     )
-    def own(self, entry: KeptEntry, body: OwnerInput) -> EntryAnswer:
+    def own(self, entry: Entry, body: OwnerInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.own_entry(self.project, entry.id, body, actor=self.actor))
 
@@ -114,7 +114,7 @@ class Curation(DeskView):
             "In other words": {"into": OTHER, "words": {"content": "Both of it."}},
         },
     )
-    def merge(self, entry: KeptEntry, body: MergeInput) -> EntryAnswer:
+    def merge(self, entry: Entry, body: MergeInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.merge_entries(self.project, entry.id, body, actor=self.actor))
 
@@ -124,7 +124,7 @@ class Curation(DeskView):
         what="superseding",
         examples={"The other holds": {"by": OTHER, "reason": "The interface was changed."}},
     )
-    def supersede(self, entry: KeptEntry, body: SupersedeInput) -> EntryAnswer:
+    def supersede(self, entry: Entry, body: SupersedeInput) -> EntryAnswer:
         """Occurrences and evidence stay where they are. Needs the scope `reviews:write` besides."""
         return entry_answer(curating.supersede_entry(self.project, entry.id, body, actor=self.actor))
 
@@ -135,7 +135,7 @@ class Curation(DeskView):
         status=201,
         examples={"A rule of its own": {"into": {"kind": "rule", "name": "Dates", "content": "Write 2026-01-31."}}},
     )
-    def split(self, entry: KeptEntry, body: SplitInput) -> EntryAnswer:
+    def split(self, entry: Entry, body: SplitInput) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
         return entry_answer(curating.split_entry(self.project, entry.id, body, actor=self.actor))
 
@@ -144,7 +144,7 @@ class Curation(DeskView):
         "Take the last change of an entry back: words, labels and state as before",
         what="undo",
     )
-    def undo(self, entry: KeptEntry, body: UndoInput) -> UndoneAnswer:
+    def undo(self, entry: Entry, body: UndoInput) -> UndoneAnswer:
         """Only the key that made the change, and keys with the scope admin. Needs `reviews:write` besides."""
         undone = curating.undo_curation(self.project, entry.id, body, actor=self.actor)
         return UndoneAnswer(entry=entry_answer(undone.entry), undone=undone.change, recalled=undone.recalled)

@@ -1,6 +1,5 @@
 """The notebook's entries: listed, proposed, read and edited."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -8,8 +7,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rest_framework.response import Response
 
-from notebook_app import public
-from notebook_app.public import KEPT, EntryFilter, EntryKind, EntryState, KeptEntry, Listing
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.kinds import EntryKind, EntryState
+from notebook_app.listing import Listing, entry_rows, evidence_rows, stale_rows, version_rows
+from notebook_app.public import Entry
+from notebook_app.versions import KEPT, diff_of
 from reflection_app.api.actions import change, read, response_of
 from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery
 from reflection_app.api.schema import IF_MATCH
@@ -31,7 +33,7 @@ from reflection_app.notebook.answers import (
 )
 from reflection_app.notebook.curating import edit_entry, owner_named
 from reflection_app.notebook.input import EntryEdit, EntryInput, Version
-from reflection_app.notebook.proposing import propose_entry
+from reflection_app.notebook.proposing import get_entry_for, propose_entry
 from reflection_app.sessions.models import Transcript
 
 PROPOSALS: dict[str, Any] = {
@@ -88,15 +90,11 @@ class EntryQuery(PageQuery):
     sort: EntrySort = Field(default=EntrySort.NEWEST, description="`stale`: the approved, longest untold first")
 
 
-def row_answers(rows: Sequence[Any]) -> list[EntryAnswer]:
-    return entry_answers([public.shown(row) for row in rows])
-
-
 class Entries(DeskView):
-    def get_object(self, entry_id: UUID) -> KeptEntry:
+    def get_object(self, entry_id: UUID) -> Entry:
         return get_entry_for(self.project, entry_id)
 
-    def get_edited(self, entry: KeptEntry) -> int:
+    def get_edited(self, entry: Entry) -> int:
         return entry.version
 
     @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK, problems=(404,))
@@ -127,10 +125,10 @@ class Entries(DeskView):
             is_flagged=query.flagged,
             resting_on=resting_on,
         )
-        listed = public.stale_rows if query.sort is EntrySort.STALE else public.entry_rows
+        listed = stale_rows if query.sort is EntrySort.STALE else entry_rows
         # Each sort has a cursor of its own.
         rows, order = listed(self.project.pk, wanted), ORDERS[query.sort]
-        return self.page(EntryListPage, rows, query, order=order, answers=row_answers)
+        return self.page(EntryListPage, rows, query, order=order, answers=entry_answers)
 
     @change(
         "propose_entry",
@@ -158,7 +156,7 @@ class Entries(DeskView):
         may=Permission.READ_NOTEBOOK,
         tagged=True,
     )
-    def retrieve(self, entry: KeptEntry) -> EntryAnswer:
+    def retrieve(self, entry: Entry) -> EntryAnswer:
         return entry_answer(entry)
 
     @change(
@@ -170,20 +168,12 @@ class Entries(DeskView):
         examples={"Other words": {"content": "Read gross_total.", "reason": "Shorter", "expected_version": 2}},
         guarded=True,
     )
-    def partial_update(self, entry: KeptEntry, body: EntryEdit) -> EntryAnswer:
+    def partial_update(self, entry: Entry, body: EntryEdit) -> EntryAnswer:
         """What is left out stays. Needs the scope `reviews:write` besides, as every decision on an entry does."""
         if IF_MATCH.name in self.request.headers and body.expected_version is None:
             # The notebook locks its own rows: it is told which version was looked at.
             body = body.model_copy(update={"expected_version": entry.version})
         return entry_answer(edit_entry(self.project, entry.id, body, actor=self.actor))
-
-
-def get_entry_for(project: Project, entry_id: UUID) -> KeptEntry:
-    """The project's entry. Raises NotFound."""
-    entry = public.entry_of(project.pk, entry_id)
-    if entry is None:
-        raise NotFound("There is no such entry.")
-    return entry
 
 
 def rests_on(*transcripts: Transcript) -> tuple[dict[str, str], ...]:
@@ -201,7 +191,7 @@ def rests_on_session(project: Project, external_id: str) -> tuple[dict[str, str]
     rows = Transcript.objects.filter(project=project, external_id=external_id).only("pk", "run_id")
     found = list(rows.order_by("-created_at", "-id")[:MOST_SESSIONS])
     of_evidence = Listing(EntryFilter(states=()), resting_on=(named,))
-    if not found and not public.entry_rows(project.pk, of_evidence).exists():
+    if not found and not entry_rows(project.pk, of_evidence).exists():
         raise NotFound("There is no session with this id.")
     return (named, *rests_on(*found))
 
@@ -224,8 +214,8 @@ class EntryHistory(Entries):
         "What an entry was: who changed it how and why, the newest first",
         may=Permission.READ_NOTEBOOK,
     )
-    def versions(self, entry: KeptEntry, query: PageQuery) -> VersionPage:
-        rows = public.version_rows(self.project.pk, entry.id)
+    def versions(self, entry: Entry, query: PageQuery) -> VersionPage:
+        rows = version_rows(self.project.pk, entry.id)
         return self.page(VersionPage, rows, query, order=NEWEST_VERSION_FIRST, each=version_answer)
 
     @read(
@@ -233,19 +223,19 @@ class EntryHistory(Entries):
         "What one version of an entry says otherwise than another, field by field",
         may=Permission.READ_NOTEBOOK,
     )
-    def diff(self, entry: KeptEntry, query: TwoVersions) -> VersionDiffAnswer:
+    def diff(self, entry: Entry, query: TwoVersions) -> VersionDiffAnswer:
         after = query.after or entry.version
         before = query.before or max(after - 1, 1)
-        rows = public.version_rows(self.project.pk, entry.id).filter(number__in=(before, after))
+        rows = version_rows(self.project.pk, entry.id).filter(number__in=(before, after))
         kept = dict(rows.values_list("number", "kept"))
         if missing := {before, after} - kept.keys():
             raise NotFound(f"The entry has no version {min(missing)}.")
-        fields = public.diff_of(kept[before], kept[after], fields=KEPT)
+        fields = diff_of(kept[before], kept[after], fields=KEPT)
         return VersionDiffAnswer.model_validate({"before": before, "after": after, "fields": fields})
 
     @read("list_entry_evidence", "Where what an entry says was found, the newest first", may=Permission.READ_NOTEBOOK)
-    def evidence(self, entry: KeptEntry, query: PageQuery) -> EvidencePage:
-        return self.page(EvidencePage, public.evidence_rows(self.project.pk, entry.id), query)
+    def evidence(self, entry: Entry, query: PageQuery) -> EvidencePage:
+        return self.page(EvidencePage, evidence_rows(self.project.pk, entry.id), query)
 
 
 class EntriesOf(DeskView):
@@ -257,10 +247,10 @@ class EntriesOf(DeskView):
 
     @read("list_run_entries", "The entries of the notebook that rest on a run", may=Permission.READ_NOTEBOOK)
     def of_run(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:
-        rows = public.entry_rows(self.project.pk, Listing(resting_on=resting_on))
-        return self.page(EntryListPage, rows, query, answers=row_answers)
+        rows = entry_rows(self.project.pk, Listing(resting_on=resting_on))
+        return self.page(EntryListPage, rows, query, answers=entry_answers)
 
     @read("list_transcript_entries", "The entries of the notebook that rest on a session", may=Permission.READ_NOTEBOOK)
     def of_transcript(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:
-        rows = public.entry_rows(self.project.pk, Listing(resting_on=resting_on))
-        return self.page(EntryListPage, rows, query, answers=row_answers)
+        rows = entry_rows(self.project.pk, Listing(resting_on=resting_on))
+        return self.page(EntryListPage, rows, query, answers=entry_answers)

@@ -8,7 +8,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from notebook_app.public import EntryState, HandedIn, Import, every_entry, json_lines
+from notebook_app.interchange.exporting import every_entry, json_lines
+from notebook_app.interchange.importing import planned
+from notebook_app.interchange.reading import HandedIn
+from notebook_app.kinds import EntryState
+from notebook_app.public import ImportBatch
 from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer
 from reflection_app.api.view import DeskView, Nothing
@@ -123,16 +127,15 @@ class Export(DeskView):
         return "".join(json_lines(every_entry(self.project.pk, state=query.state or "")))
 
 
-def import_answer(found: Import) -> ImportAnswer:
-    counts = found.counts or Counter(found.would)
+def import_answer(found: ImportBatch) -> ImportAnswer:
+    would = planned(found)
+    counts = found.counts or Counter(one.step.value for one in would)
+    lines = [
+        ImportLine.from_row(
+            one.item, step=one.step.value, entry_id=one.entry.pk if one.entry else None, changes=one.changes
+        )
+        for one in would[:MOST_LINES]
+    ]
     return ImportAnswer.from_row(
-        found,
-        state=found.state.value,
-        counts={name: many for name, many in counts.items() if name != "done"},
-        entries=[
-            ImportLine.from_row(
-                one.item, step=one.step.value, entry_id=one.entry.pk if one.entry else None, changes=one.changes
-            )
-            for one in found.planned[:MOST_LINES]
-        ],
+        found, counts={name: many for name, many in counts.items() if name != "done"}, entries=lines
     )

@@ -11,24 +11,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from rest_framework.utils.urls import replace_query_param
 
 from judgement.recall import Way
-from notebook_app.public import (
-    EntryFilter,
-    EntryKind,
-    EntryState,
-    Recalled,
-    RecalledEntry,
-    bounded,
-    earlier_draws,
-    exposures_of,
-    lift_of_all,
-    name_of,
-    new_boundary,
-    recall,
-    record_exposures,
-    rules_prompt,
-    told_of,
-    withhold,
-)
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.exposures import earlier_draws, record_exposures, withhold
+from notebook_app.kinds import EntryKind, EntryState
+from notebook_app.lift_list import exposures_of, lift_of_all
+from notebook_app.public import name_of
+from notebook_app.recall import Recalled, RecalledEntry, recall
+from notebook_app.rules_prompt import bounded, new_boundary, rules_prompt, told_of
 from reflection_app.adapters.llm.question_vectors import query_vector
 from reflection_app.api.actions import change, read
 from reflection_app.api.reading import Answer

@@ -7,7 +7,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from notebook_app.public import EntryOrder, EntryState, Listing, count_by_state, count_entries, page_of_entries
+from notebook_app.kinds import EntryState
+from notebook_app.listing import EntryOrder, Listing, count_by_state, count_entries, page_of_entries
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.pages.entry import Refusal, filters_offered
@@ -17,13 +18,12 @@ from reflection_app.notebook.views.filter import (
     NOBODY,
     STALE_AFTER,
     AskedNotebook,
-    Chip,
     last_curation,
     listing_of,
     read_notebook,
     stale_listing,
 )
-from reflection_app.notebook.views.words import KINDS, STATES, category_words, field_words
+from reflection_app.notebook.views.words import category_words, field_words
 from reflection_app.queues.models import ListName
 from reflection_app.queues.views.saved import saved_views, understood
 from reflection_app.web.access import DeskRequest, project_page
@@ -43,7 +43,7 @@ def browse(request: DeskRequest) -> HttpResponse:
         "filter": asked.filter,
         "chips": chips_of(asked),
         "states": [
-            (state, STATES[state], states[state], asked.query_with(state=state if state is not chosen else None))
+            (state, state.label, states[state], asked.query_with(state=state if state is not chosen else None))
             for state in EntryState
             if states[state] or state is chosen
         ],
@@ -94,13 +94,13 @@ def _rows(request: DeskRequest, wanted: Listing, *, after: UUID | None) -> dict[
     }
 
 
-def chips_of(asked: AskedNotebook) -> list[Chip]:
+def chips_of(asked: AskedNotebook) -> list[dict[str, str]]:
     """The filters in force, each with the query that leaves it out."""
     wanted, empty = asked.filter, type(asked.filter)()
     owner = {MINE: _("me"), NOBODY: _("nobody")}.get(wanted.owner, wanted.owner)
     words: dict[str, str] = {
         "q": f"“{wanted.q}”" if wanted.q else "",
-        "kind": str(KINDS[wanted.kind]) if wanted.kind else "",
+        "kind": str(wanted.kind.label) if wanted.kind else "",
         "category": f"{field_words('category')}: {category_words(wanted.category)}" if wanted.category else "",
         "agent": f"{field_words('agent')}: {wanted.agent}" if wanted.agent else "",
         "tag": f"#{wanted.tag}" if wanted.tag else "",
@@ -108,4 +108,8 @@ def chips_of(asked: AskedNotebook) -> list[Chip]:
         "flagged": _("Flagged") if wanted.flagged else "",
         "conflict": _("In a conflict") if wanted.conflict else "",
     }
-    return [Chip(name, said, asked.query_with(**{name: getattr(empty, name)})) for name, said in words.items() if said]
+    return [
+        {"words": said, "query": asked.query_with(**{name: getattr(empty, name)})}
+        for name, said in words.items()
+        if said
+    ]

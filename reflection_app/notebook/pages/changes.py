@@ -1,32 +1,23 @@
 """Changing entries: writing, merging, splitting, many together, and taking back."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 from pydantic import ValidationError
 
-from notebook_app.public import (
-    HOLDING,
-    Change,
-    EntryFilter,
-    EntryKind,
-    EntryOrder,
-    KeptEntry,
-    Listing,
-    entries_by_id,
-    entry_of,
-    may,
-    page_of_entries,
-    similar,
-)
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.kinds import HOLDING, Change, EntryKind, may
+from notebook_app.listing import EntryOrder, Listing, page_of_entries
+from notebook_app.public import Entry, similar
+from notebook_app.reading import entries_by_id, entry_of
 from reflection_app.core.errors import ActionError, EntryMovedOn, InvalidInput
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
@@ -44,7 +35,6 @@ from reflection_app.notebook.pages.browse import render_stale
 from reflection_app.notebook.pages.entry import (
     Refusal,
     after_change,
-    get_entry_for,
     inbox_address,
     inbox_as_asked,
     is_from_inbox,
@@ -53,15 +43,14 @@ from reflection_app.notebook.pages.entry import (
     show_in_inbox,
     version_seen,
 )
-from reflection_app.notebook.proposing import propose_entry
-from reflection_app.notebook.views.entry import EntryView, views_of
+from reflection_app.notebook.proposing import get_entry_for, propose_entry
+from reflection_app.notebook.views.entry import EntryView, sides_of, views_of
 from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget_last, remember_bulk, remember_change
-from reflection_app.notebook.views.words import KINDS, EntryForm, form_of, given_by, typed_in
+from reflection_app.notebook.views.words import EntryForm, form_of, given_by, typed_in
 from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import problems_of, problems_of_entry
 from reflection_app.web.list_pages import text_of, wants_part
 from reflection_app.web.middleware import post_only
-from reflection_app.web.rendering import marked
 
 # Writing entries: a new proposal, and other words for one that is there.
 
@@ -72,7 +61,7 @@ def new(request: DeskRequest) -> HttpResponse:
     """Asks for the kind first, since each has fields of its own; then proposes what was typed."""
     named = request.POST.get("kind") or request.GET.get("kind", "")
     if named not in set(EntryKind):
-        return render(request, "notebook/choose_kind.html", {"kinds": [(one, KINDS[one]) for one in EntryKind]})
+        return render(request, "notebook/choose_kind.html", {"kinds": EntryKind.choices})
     kind = EntryKind(named)
     if request.method != "POST":
         return render(request, "notebook/new.html", {"form": EntryForm(kind, {}, errors={}, messages=[])})
@@ -90,7 +79,7 @@ def new(request: DeskRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """The form with the entry's words; asked by htmx, the form alone, to be edited in its place."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     if not may(Change.EDITED, entry.state):
         return back_to(request, "entry", entry.id)
     if request.method != "POST":
@@ -103,7 +92,7 @@ def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
             request.place.project, entry.id, EntryEdit.model_validate(given), actor=request.place.actor
         )
     except (ValidationError, ActionError) as error:
-        now = get_entry_for(request.place, entry.id)
+        now = get_entry_for(request.place.project, entry.id)
         form = _refused(entry.kind, typed, error, reason=reason, version=now.version)
         return _edit_form(request, now, form, status=409 if form.moved else 400)
     if changed.version != entry.version:
@@ -111,7 +100,7 @@ def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     return after_change(request, changed)
 
 
-def _edit_form(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, status: int = 200) -> HttpResponse:
+def _edit_form(request: DeskRequest, entry: Entry, form: EntryForm, *, status: int = 200) -> HttpResponse:
     from_inbox = is_from_inbox(request)
     asked = carried(request)
     context = {
@@ -128,7 +117,7 @@ def _edit_form(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, statu
 
 
 def _refused(
-    kind: EntryKind, typed: Mapping[str, str], error: Exception, *, reason: str = "", version: int | None = None
+    kind: str, typed: Mapping[str, str], error: Exception, *, reason: str = "", version: int | None = None
 ) -> EntryForm:
     """The form with what was typed and what is wrong with it."""
     if isinstance(error, ValidationError):
@@ -153,7 +142,7 @@ LONGEST_READ = 4_000
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Looks for the other entry, shows both side by side, and then makes one of them."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     if not may(Change.MERGED, entry.state):
         return back_to(request, "entry", entry.id)
     named = id_from(request.POST.get("into") or request.GET.get("into", ""))
@@ -177,28 +166,23 @@ def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
             }
             if act == "merge_mine":
                 told["words"] = {"name": entry.name, "description": entry.description, "content": entry.content}
-                told["words"] |= {"details": entry.details} if entry.kind is other.kind else {}
+                told["words"] |= {"details": entry.details} if entry.kind == other.kind else {}
             stays = merge_entries(project, entry.id, MergeInput.model_validate(told), actor=actor)
     except (ValidationError, ActionError) as error:
         refusal = refusal_of(error, act=request.POST.get("act", ""), reason=request.POST.get("reason", ""))
-        return _merge_page(request, get_entry_for(request.place, entry.id), other, refusal=refusal)
+        return _merge_page(request, get_entry_for(request.place.project, entry.id), other, refusal=refusal)
     return back_to(request, "entry", stays.id)
 
 
 def _merge_page(
-    request: DeskRequest, entry: KeptEntry, other: KeptEntry | None, *, refusal: Refusal | None = None
+    request: DeskRequest, entry: Entry, other: Entry | None, *, refusal: Refusal | None = None
 ) -> HttpResponse:
     q = text_of(LONGEST_SEARCH)(request.GET.get("q", ""))
     now = entry_of(entry.project_id, other.id) if other else None
     context: dict[str, Any] = {"entry": entry, "view": EntryView(entry), "q": q, "refusal": refusal}
     if now is not None:
-        # Each field of either with what differs marked.
-        mine, theirs = EntryView(entry), EntryView(now)
-        labels = {field.name: field.label for field in [*mine.fields, *theirs.fields]}
-        left = {field.name: "\n".join(field.items) or field.text for field in mine.fields}
-        right = {field.name: "\n".join(field.items) or field.text for field in theirs.fields}
-        compared = [(label, *marked(left.get(name, ""), right.get(name, ""))) for name, label in labels.items()]
-        context |= {"other": now, "other_view": theirs, "compared": compared}
+        # Each field of either but the names, which stand above, with what differs marked.
+        context |= {"other": now, "other_view": EntryView(now), "compared": sides_of(entry, now)[1:]}
     else:
         if q:
             wanted = Listing(among=EntryFilter(states=HOLDING), order=EntryOrder.FREQUENT, words=q)
@@ -215,7 +199,7 @@ def _merge_page(
 @require_http_methods(["GET", "HEAD", "POST"])
 def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """A form with the entry's words for the part that becomes an entry of its own; this one stays, to be edited."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     if not may(Change.SPLIT, entry.state):
         return back_to(request, "entry", entry.id)
     if request.method != "POST":
@@ -227,28 +211,20 @@ def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         told = SplitInput(into=into, reason=reason, expected_version=version_seen(request))
         made = split_entry(request.place.project, entry.id, told, actor=request.place.actor)
     except (ValidationError, ActionError) as error:
-        refusal, now = refusal_of(error, act=""), get_entry_for(request.place, entry.id)
-        shown = [said for name, saids in refusal.fields.items() if name not in typed for said in saids]
-        form = EntryForm(
-            entry.kind,
-            typed,
-            errors=refusal.fields,
-            messages=shown or refusal.messages,
-            reason=reason,
-            version=now.version,
-        )
-        return _split_page(request, now, form, status=refusal.status)
+        now, status = get_entry_for(request.place.project, entry.id), getattr(error, "status", 400)
+        form = _refused(entry.kind, typed, error, reason=reason, version=now.version)
+        return _split_page(request, now, replace(form, moved=False), status=status)
     return back_to(request, "entry", made.id)
 
 
-def _split_page(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, status: int = 200) -> HttpResponse:
+def _split_page(request: DeskRequest, entry: Entry, form: EntryForm, *, status: int = 200) -> HttpResponse:
     context = {"entry": entry, "view": EntryView(entry), "form": form}
     return render(request, "notebook/split.html", context, status=status)
 
 
 # Many entries curated with one press, and taking back: of one entry its last change, of many all of it.
 
-DEEDS: dict[BulkDeed, str | Promise] = {
+DEEDS = {
     BulkDeed.APPROVE: ngettext_lazy("Approved %(count)s entry.", "Approved %(count)s entries.", "count"),
     BulkDeed.REJECT: ngettext_lazy("Rejected %(count)s entry.", "Rejected %(count)s entries.", "count"),
     BulkDeed.RETIRE: ngettext_lazy("Retired %(count)s entry.", "Retired %(count)s entries.", "count"),
@@ -298,7 +274,7 @@ def undo_many(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
 @post_only(page="entry")
 def undo(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Takes the entry's last change back, and shows it again."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     told = UndoInput(expected_version=version_seen(request))
     try:
         undone = undo_curation(request.place.project, entry.id, told, actor=request.place.actor)

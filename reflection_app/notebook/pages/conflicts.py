@@ -4,37 +4,33 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
 
-from notebook_app.public import (
-    ConflictKind,
-    ConflictState,
-    KeptEntry,
-    SeenConflict,
-    beside,
-    conflict_of,
-    list_conflicts,
-    occurrences_of,
-)
+from notebook_app.conflicts import beside, list_conflicts
+from notebook_app.kinds import EntryState
+from notebook_app.public import Conflict, ConflictKind, ConflictState, Entry
+from notebook_app.reading import occurrences_of
 from reflection_app.core.errors import ActionError
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
+from reflection_app.loops.hidden_characters import revealed
 from reflection_app.notebook.conflicts import (
     SettleInput,
     UnsettleInput,
+    conflict_for,
     run_asked,
     settle,
     suggest_merge,
     unsettle,
 )
-from reflection_app.notebook.views.conflict import KINDS, STATES, ConflictView, Suggested
-from reflection_app.notebook.views.entry import EntryView, EvidenceLine, lines_of
+from reflection_app.notebook.views.entry import EntryView, lines_of, sides_of
+from reflection_app.runs.models import RunState
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import read_text
 from reflection_app.web.list_pages import PAGE
 from reflection_app.web.middleware import fragment
@@ -55,27 +51,6 @@ class ConflictForm:
     opened: str = ""
 
 
-@dataclass(frozen=True)
-class Side:
-    """One of the two entries, with the newest of what it was learned from."""
-
-    number: int
-    view: EntryView
-    evidence: list[EvidenceLine]
-
-    @property
-    def entry(self) -> KeptEntry:
-        return self.view.entry
-
-
-def get_conflict_for(place: Place, conflict_id: UUID) -> SeenConflict:
-    """The project's conflict. Raises Http404."""
-    conflict = conflict_of(place.project.pk, conflict_id)
-    if conflict is None:
-        raise Http404("no such conflict")
-    return conflict
-
-
 @project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def conflict_list(request: DeskRequest) -> HttpResponse:
@@ -86,13 +61,13 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
     after = id_from(request.GET.get("after", ""))
     found = list_conflicts(project.pk, states=(state,), kind=kind, limit=PAGE + 1, after=after)
     context = {
-        "rows": [ConflictView(one) for one in found[:PAGE]],
+        "rows": [(one, *map(EntryView, one.entries)) for one in found[:PAGE]],
         "next_page": found[PAGE - 1].id if len(found) > PAGE else None,
         "after": after,
         "state": state,
         "kind": kind,
-        "states": list(STATES.items()),
-        "kinds": list(KINDS.items()),
+        "states": ConflictState.choices,
+        "kinds": ConflictKind.choices,
     }
     return render(request, "notebook/conflicts.html", context)
 
@@ -101,9 +76,8 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
 @require_safe
 def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The page. With `?words=suggestion` the form holds what a model suggested, with `?stays=` that entry's words."""
-    conflict = get_conflict_for(request.place, conflict_id)
-    view = ConflictView(conflict)
-    stays = id_from(request.GET.get("stays", "")) or view.likely_stays
+    conflict = conflict_for(request.place.project, conflict_id)
+    stays = id_from(request.GET.get("stays", "")) or _likely_stays(conflict)
     typed = ConflictForm(stays=stays, words=_words_of(conflict, stays))
     if request.GET.get("words") == "suggestion" and conflict.suggestion:
         typed.words = {name: str(conflict.suggestion.get(name, "")) for name in WORDS}
@@ -115,7 +89,7 @@ def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 @require_POST
 def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Settles it and leads to the next one; what was refused is told beside what was typed."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     newer, older = beside(conflict)
     typed: dict[str, Any] = {
         "settlement": request.POST.get("act", ""),
@@ -130,7 +104,7 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     except (ActionError, ValidationError) as error:
         problem = invalid_input(error, what="settlement") if isinstance(error, ValidationError) else error
         return _refused(request, conflict, problem)
-    message = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
+    message = _("Settled: you %(what)s.") % {"what": settled.get_settlement_display()}
     if following := older or newer:
         return back_to(request, "conflict", following, message=message)
     return back_to(request, "conflicts", message=message)
@@ -140,7 +114,7 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 @require_POST
 def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Takes the settlement back, where nothing was built on it."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     try:
         unsettle(request.place.project, conflict_id, UnsettleInput(), actor=request.place.actor)
     except ActionError as problem:
@@ -152,7 +126,7 @@ def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 @require_POST
 def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Asks a model; what it says comes to the page by itself."""
-    conflict = get_conflict_for(request.place, conflict_id)
+    conflict = conflict_for(request.place.project, conflict_id)
     try:
         suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
     except ActionError as problem:
@@ -161,14 +135,14 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return back_to(request, "conflict", conflict_id, message=message)
 
 
-def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> HttpResponse:
+def _refused(request: DeskRequest, conflict: Conflict, problem: ActionError) -> HttpResponse:
     """The conflict as it is now, why nothing was done, and what was typed."""
-    stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
+    stays = id_from(request.POST.get("stays", "")) or _likely_stays(conflict)
     has_words = "name" in request.POST
     words = {name: read_text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
     opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
     typed = ConflictForm(stays=stays, words=words, reason=read_text(request, "reason"), problem=problem, opened=opened)
-    return _show(request, get_conflict_for(request.place, conflict.id), typed)
+    return _show(request, conflict_for(request.place.project, conflict.id), typed)
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -176,39 +150,50 @@ def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError)
 @fragment(page="conflict")
 def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The suggestion alone, for its own refresh."""
-    conflict = get_conflict_for(request.place, conflict_id)
-    view = ConflictView(conflict)
-    context: dict[str, Any] = {"view": view, "conflict": conflict, "suggested": _suggested(conflict)}
-    context["may_curate"] = request.place.may(Permission.CURATE)
-    return render(request, "notebook/_conflict_suggestion.html", context)
+    conflict = conflict_for(request.place.project, conflict_id)
+    return render(request, "notebook/_conflict_suggestion.html", _suggested(request, conflict))
 
 
-def _show(request: DeskRequest, conflict: SeenConflict, typed: ConflictForm) -> HttpResponse:
+def _show(request: DeskRequest, conflict: Conflict, typed: ConflictForm) -> HttpResponse:
     project = request.place.project
     newer, older = beside(conflict)
-    view = ConflictView(conflict)
-
-    context: dict[str, Any] = {
-        "view": view,
-        "conflict": conflict,
-        "sides": [
-            Side(number, side, lines_of(project, occurrences_of(side.entry, most=EVIDENCE_SHOWN)))
-            for number, side in view.sides
-        ],
+    evidence = [lines_of(project, occurrences_of(entry, most=EVIDENCE_SHOWN)) for entry in conflict.entries]
+    context = _suggested(request, conflict) | {
+        # The number, view and newest evidence of each entry.
+        "sides": list(zip((1, 2), map(EntryView, conflict.entries), evidence, strict=True)),
+        "fields": sides_of(*conflict.entries),
         "typed": typed,
         "newer": newer,
         "older": older,
-        "suggested": _suggested(conflict),
-        "may_curate": request.place.may(Permission.CURATE),
         "project": project,
     }
     return render(request, "notebook/conflict.html", context, status=typed.problem.status if typed.problem else 200)
 
 
-def _suggested(conflict: SeenConflict) -> Suggested:
-    return Suggested(run=run_asked(conflict), suggestion=conflict.suggestion)
+def _suggested(request: DeskRequest, conflict: Conflict) -> dict[str, Any]:
+    """What became of asking a model: its run, and its suggestion with hidden characters written out."""
+    run = run_asked(conflict)
+    is_under_way = run is not None and run.state != RunState.FINISHED
+    why_none = (run.error or _("Its run ended without one that is kept here.")) if run and not is_under_way else ""
+    return {
+        "conflict": conflict,
+        "may_curate": request.place.may(Permission.CURATE),
+        "asked_run": run,
+        "is_under_way": is_under_way,
+        "suggestion": {name: revealed(str(text)) for name, text in (conflict.suggestion or {}).items()},
+        "why_none": why_none,
+    }
 
 
-def _words_of(conflict: SeenConflict, stays: UUID) -> dict[str, str]:
+def _likely_stays(conflict: Conflict) -> UUID:
+    """The entry that a curator is likely to keep: the approved one, else the one that was found oftener."""
+
+    def weight(entry: Entry) -> tuple[bool, int]:
+        return entry.state == EntryState.APPROVED, entry.occurrences
+
+    return max(conflict.entries, key=weight).pk
+
+
+def _words_of(conflict: Conflict, stays: UUID) -> dict[str, str]:
     entry = conflict.second if conflict.second.id == stays else conflict.first
     return {name: getattr(entry, name) for name in WORDS}

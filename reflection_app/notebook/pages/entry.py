@@ -16,24 +16,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from notebook_app.public import (
-    WAITING,
-    EntryKind,
-    EntryOrder,
-    EntryPage,
-    EntryState,
-    KeptEntry,
-    Listing,
-    conflicts_of,
-    count_entries,
-    entry_of,
-    labels_in_use,
-    last_version_of,
-    merged_into,
-    occurrences_of,
-    open_contradictions,
-    page_of_entries,
-)
+from notebook_app.curation import open_contradictions
+from notebook_app.kinds import WAITING, EntryKind, EntryState
+from notebook_app.listing import EntryOrder, EntryPage, Listing, count_entries, labels_in_use, page_of_entries
+from notebook_app.public import Entry
+from notebook_app.reading import conflicts_of, entry_of, last_version_of, merged_into, occurrences_of
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
@@ -49,6 +36,7 @@ from reflection_app.notebook.curating import (
     tag_entry,
 )
 from reflection_app.notebook.input import ApprovalInput, CurationInput, Guarded, OwnerInput, RestoreInput, TagsInput
+from reflection_app.notebook.proposing import get_entry_for
 from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of, wording_lines
 from reflection_app.notebook.views.filter import (
     AskedNotebook,
@@ -59,11 +47,11 @@ from reflection_app.notebook.views.filter import (
     remember_change,
 )
 from reflection_app.notebook.views.lift import lift_context
-from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, change_words, tags_in, waiting_entries
+from reflection_app.notebook.views.words import category_words, tags_in, waiting_entries
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.lesson_use import counts_of, uses_of
-from reflection_app.web.access import DeskRequest, Place, back_to, project_page
+from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import problems_of_entry
 from reflection_app.web.list_pages import PAGE, wants_part
 from reflection_app.web.middleware import fragment, post_only
@@ -73,15 +61,7 @@ SHOWN_BESIDE = 5
 MOST_EVIDENCE = 100
 
 
-def get_entry_for(place: Place, entry_id: UUID) -> KeptEntry:
-    """The project's entry. Raises Http404."""
-    entry = entry_of(place.project.pk, entry_id)
-    if entry is None:
-        raise Http404("no such entry")
-    return entry
-
-
-def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[str, Any]:
+def about_entry(request: DeskRequest, entry: Entry, *, most: int) -> dict[str, Any]:
     """The entry with what is needed to decide on it; of its evidence the newest `most`."""
     project = request.place.project
     evidence = lines_of(project, occurrences_of(entry, most=most + 1))
@@ -90,7 +70,7 @@ def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[st
         "entry": entry,
         "evidence": evidence[:most],
         "has_more_evidence": len(evidence) > most,
-        "conflicts": [(conflict, EntryView(conflict.other)) for conflict in conflicts_of(entry)],
+        "conflicts": [(conflict, EntryView(other)) for conflict, other in conflicts_of(entry)],
         "contradictions": open_contradictions(project.pk, entry.id),
         "last_change": last_version_of(entry),
         "may_curate": request.place.may(Permission.CURATE),
@@ -103,13 +83,13 @@ def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[st
 @project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def entry_page(request: DeskRequest, entry_id: UUID) -> HttpResponse:
-    return render_entry(request, get_entry_for(request.place, entry_id))
+    return render_entry(request, get_entry_for(request.place.project, entry_id))
 
 
-def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
+def render_entry(request: DeskRequest, entry: Entry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
     """The whole page of the entry; with a refusal, why a change of it was not made."""
     context = about_entry(request, entry, most=MOST_EVIDENCE)
-    run_uses = uses_of(request.place.project, entry) if entry.state is EntryState.APPROVED else []
+    run_uses = uses_of(request.place.project, entry) if entry.state == EntryState.APPROVED else []
     context |= {
         "place": "entry",
         "versions": version_lines(entry),
@@ -171,7 +151,7 @@ def inbox(request: DeskRequest) -> HttpResponse:
 def inbox_context(
     request: DeskRequest,
     found: Inbox,
-    chosen: KeptEntry | None,
+    chosen: Entry | None,
     *,
     with_filters: bool = False,
     with_item: bool = True,
@@ -201,8 +181,8 @@ def filters_offered(project: Project, *, orders: tuple[EntryOrder, ...] = tuple(
     """What a form of filters offers."""
     offered = labels_in_use(project.pk)
     return {
-        "kinds": [(kind, KINDS[kind]) for kind in EntryKind],
-        "orders": [(order, ORDERS[order]) for order in orders],
+        "kinds": EntryKind.choices,
+        "orders": [(order, order.label) for order in orders],
         "agents": offered.agents,
         "categories": [(category, category_words(category)) for category in offered.categories],
         "tags_in_use": offered.tags,
@@ -248,7 +228,7 @@ def is_from_inbox(request: DeskRequest) -> bool:
     return (request.POST.get("from") or request.GET.get("from")) == INBOX
 
 
-def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: KeptEntry | None = None) -> str:
+def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: Entry | None = None) -> str:
     """The inbox as the reader had it, with an entry chosen."""
     after = request.POST.get("after", "")
     given = {"after": after if id_from(after) else "", "entry": str(entry.id) if entry else ""}
@@ -256,7 +236,7 @@ def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: KeptEntry |
     return reverse("notebook_inbox", args=(request.place.project.slug,)) + (f"?{query}" if query else "")
 
 
-def after_decision(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
+def after_decision(request: DeskRequest, entry: Entry) -> HttpResponse:
     """The inbox with the entry that came after the one that was decided; elsewhere the entry's own page."""
     if not is_from_inbox(request):
         return back_to(request, "entry", entry.id)
@@ -267,23 +247,23 @@ def after_decision(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
     return show_in_inbox(request, found, first[0] if first else None)
 
 
-def after_change(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
+def after_change(request: DeskRequest, entry: Entry) -> HttpResponse:
     """The entry again, as it is now, on the page where it was changed."""
     if not is_from_inbox(request):
         return back_to(request, "entry", entry.id)
     return show_in_inbox(request, inbox_as_asked(request), entry)
 
 
-def not_changed(request: DeskRequest, entry: KeptEntry, refusal: Refusal) -> HttpResponse:
+def not_changed(request: DeskRequest, entry: Entry, refusal: Refusal) -> HttpResponse:
     """The entry as it is now, why nothing was changed, and what was typed."""
-    now = get_entry_for(request.place, entry.id)
+    now = get_entry_for(request.place.project, entry.id)
     if is_from_inbox(request):
         return show_in_inbox(request, inbox_as_asked(request), now, refusal=refusal)
     return render_entry(request, now, refusal=refusal, status=refusal.status)
 
 
 def show_in_inbox(
-    request: DeskRequest, found: Inbox, entry: KeptEntry | None, *, refusal: Refusal | None = None
+    request: DeskRequest, found: Inbox, entry: Entry | None, *, refusal: Refusal | None = None
 ) -> HttpResponse:
     """Asked by htmx, the parts of the inbox that are others now; else the whole page, by its address where it may."""
     address = inbox_address(request, found.asked, entry)
@@ -308,7 +288,7 @@ def inbox_as_asked(request: DeskRequest) -> Inbox:
 
 NOTHING_NEW = 204
 # What is done, and how the page says it afterwards; the first three decide, and lead to the next entry.
-ACTS: dict[str, tuple[Callable[..., KeptEntry], str | Promise]] = {
+ACTS: dict[str, tuple[Callable[..., Entry], str | Promise]] = {
     "approve": (approve_entry, gettext_lazy("Approved:")),
     "reject": (reject_entry, gettext_lazy("Rejected:")),
     "retire": (retire_entry, gettext_lazy("Retired:")),
@@ -363,7 +343,7 @@ def restore(request: DeskRequest, entry_id: UUID) -> HttpResponse:
 def _change(
     request: DeskRequest,
     entry_id: UUID,
-    do: Callable[..., KeptEntry],
+    do: Callable[..., Entry],
     kind: type[Guarded],
     given: dict[str, Any],
     *,
@@ -372,7 +352,7 @@ def _change(
     typed: str = "",
 ) -> HttpResponse:
     """What the page shows after the change, or the entry with why it was not made."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     try:
         asked = kind.model_validate(given | {"expected_version": version_seen(request)}, strict=False)
         changed = do(request.place.project, entry.id, asked, actor=request.place.actor)
@@ -387,7 +367,7 @@ def _change(
 @fragment(page="entry")
 def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """For an open page: who changed the entry since the version that it shows, once somebody has."""
-    entry = get_entry_for(request.place, entry_id)
+    entry = get_entry_for(request.place.project, entry_id)
     shown = request.GET.get("version", "")
     if not (shown.isascii() and shown.isdigit() and len(shown) < 10):
         raise Http404("no such version")
@@ -398,5 +378,4 @@ def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         place, address = INBOX, inbox_address(request, carried(request), entry)
     else:
         place, address = "entry", reverse("entry", args=(request.place.project.slug, entry.id))
-    context = {"change": change, "words": change_words(change.change), "address": address, "place": place}
-    return render(request, "notebook/_changed.html", context)
+    return render(request, "notebook/_changed.html", {"change": change, "address": address, "place": place})

@@ -1,6 +1,6 @@
 """Bringing entries in from files, shown before they are added; and taking the notebook along as files."""
 
-from collections.abc import Iterator
+from collections import defaultdict
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
@@ -10,20 +10,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from notebook_app.public import (
-    HandedIn,
-    ImportStep,
-    KeptEntry,
-    Planned,
-    archive,
-    every_entry,
-    json_lines,
-    sessions_of,
-)
+from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
+from notebook_app.interchange.importing import ImportStep, Planned, planned
+from notebook_app.interchange.reading import HandedIn
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import, report_files
-from reflection_app.notebook.views.words import FIELDS, KINDS, Words
+from reflection_app.notebook.views.words import FIELDS, Words
 from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.list_pages import wants_part
 from reflection_app.web.middleware import post_only
@@ -75,17 +68,19 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
     """What the import would do, or how far it is; asked by htmx, the progress alone."""
     found = get_import(request.place.project, import_id)
     template = "notebook/_import_progress.html" if wants_part(request) else "notebook/import_shown.html"
-    would = found.would
+    would: dict[ImportStep, list[Planned]] = defaultdict(list)
+    for one in planned(found):
+        would[one.step].append(one)
     groups = [
-        (words, would[step.value], [_line(one) for one in found.planned if one.step is step][:MOST_SHOWN])
+        (words, len(would[step]), [_line(one) for one in would[step][:MOST_SHOWN]])
         for step, words in STEPS.items()
-        if would.get(step.value)
+        if would[step]
     ]
     context = {
         "found": found,
         "groups": groups,
         "came_of_it": [(words, found.counts[name]) for name, words in DONE.items() if found.counts.get(name)],
-        "would_do": would.get(ImportStep.ADD.value, 0) + would.get(ImportStep.CHANGE.value, 0),
+        "would_do": len(would[ImportStep.ADD]) + len(would[ImportStep.CHANGE]),
         "most_shown": MOST_SHOWN,
     }
     return render(request, template, context)
@@ -98,10 +93,10 @@ def import_apply(request: DeskRequest, import_id: UUID) -> HttpResponse:
     return back_to(request, "notebook_import_shown", import_id, message=_("The import has begun."))
 
 
-def _line(planned: Planned) -> tuple[Planned, Words, str]:
+def _line(one: Planned) -> tuple[Planned, Words, str]:
     """The item with the words for its kind, and for the fields in which it differs from the entry that is there."""
-    changes = ", ".join(str(FIELDS.get(name, name)) for name in planned.changes)
-    return planned, KINDS[planned.item.kind], changes
+    changes = ", ".join(str(FIELDS.get(name, name)) for name in one.changes)
+    return one, one.item.kind.label, changes
 
 
 # The notebook as files: JSON lines, or an archive in the forms of the design seeds.
@@ -116,7 +111,7 @@ def notebook_export(request: DeskRequest, form: str) -> HttpResponse:
     if form not in MEDIA_TYPES:
         raise Http404("no such form")
     project = request.place.project
-    entries: Iterator[KeptEntry] = every_entry(project.pk, state=request.GET.get("state", ""))
+    entries = every_entry(project.pk, state=request.GET.get("state", ""))
     if form == "jsonl":
         body: str | bytes = "".join(json_lines(entries))
     else:

@@ -11,24 +11,15 @@ from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from notebook_app.public import (
-    Claim,
-    EntryFilter,
-    EntryKind,
-    EntryState,
-    LessonLift,
-    RecalledEntry,
-    bounded,
-    count_by_state,
-    count_unread,
-    embedding_status,
-    lift_of_all,
-    new_boundary,
-    recall,
-    rules_prompt,
-    runs_needed,
-    told_of,
-)
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.kinds import EntryKind, EntryState
+from notebook_app.lift import runs_needed
+from notebook_app.lift_list import Claim, LessonLift, lift_of_all
+from notebook_app.listing import count_by_state
+from notebook_app.meaning import embedding_status
+from notebook_app.recall import RecalledEntry, recall
+from notebook_app.rules_prompt import bounded, new_boundary, rules_prompt, told_of
+from notebook_app.screening_by_meaning import count_unread
 from reflection_app.adapters.llm import screening_model
 from reflection_app.adapters.llm.question_vectors import query_vector, space_asked
 from reflection_app.core.permissions import Permission
@@ -36,8 +27,7 @@ from reflection_app.loops.hidden_characters import revealed
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.notebook.input import change_notebook_settings
 from reflection_app.notebook.views.entry import EntryView, views_of
-from reflection_app.notebook.views.lift import CLAIMS, rows_of
-from reflection_app.notebook.views.words import KINDS
+from reflection_app.notebook.views.lift import BADGES, rows_of
 from reflection_app.teams.projects import models_by_role
 from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import read_form
@@ -81,7 +71,7 @@ def recall_page(request: DeskRequest) -> HttpResponse:
         "asked": asked,
         "is_too_long": is_too_long,
         "longest": LONGEST_QUESTION,
-        "kinds": list(KINDS.items()),
+        "kinds": EntryKind.choices,
         "most": most,
         "approved": count_by_state(project.pk)[EntryState.APPROVED],
     }
@@ -139,7 +129,7 @@ def rules_page(request: DeskRequest) -> HttpResponse:
         "hides_something": revealed(found.text) != found.text,
         "entries": views_of(list(found.entries)),
         "flagged": views_of(list(found.flagged)),
-        "kinds": list(KINDS.items()),
+        "kinds": EntryKind.choices,
         "may_curate": request.place.may(Permission.CURATE),
         "may_set": request.place.may(Permission.CHANGE_SETTINGS),
     }
@@ -166,9 +156,9 @@ ORDERS = {
     "recalled": _("Most recalled first"),
     "name": _("By name"),
 }
-STATES = {EntryState.APPROVED: _("Approved"), EntryState.RETIRED: _("Retired")}
+STATES = (EntryState.APPROVED, EntryState.RETIRED)
 TO_RETIRE = (Claim.HARMS, Claim.PERHAPS_HARMS, Claim.NO_HELP)
-RANKS = {claim: rank for rank, claim in enumerate(CLAIMS)}
+RANKS = {claim: rank for rank, claim in enumerate(BADGES)}
 # How large a difference would have to be in points, in the table of what it takes, from a success rate of one half.
 POINTS = (30, 20, 10)
 MIDDLE = 0.5
@@ -218,9 +208,9 @@ def lift_page(request: DeskRequest) -> HttpResponse:
             (points, runs_needed(points / 100, rate=MIDDLE, smaller_part=smaller_part) if smaller_part else None)
             for points in POINTS
         ],
-        "claims": CLAIMS.items(),
+        "claims": [(claim, claim.label) for claim in BADGES],
         "orders": ORDERS.items(),
-        "states": STATES.items(),
+        "states": [(one, one.label) for one in STATES],
     }
     return list_response(request, "notebook/lift.html", context)
 

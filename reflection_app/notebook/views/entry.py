@@ -1,46 +1,27 @@
 """One entry of the notebook as the pages show it: its labels in words, the fields of its kind, what is suspicious."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
+from django.db.models import prefetch_related_objects
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from notebook_app.public import (
-    KEPT,
-    Change,
-    Evidence,
-    KeptEntry,
-    KeptVersion,
-    entries_by_id,
-    fields_of,
-    in_open_conflict,
-    learned_from,
-    may,
-    versions_of,
-    wordings_of,
-)
+from notebook_app.kinds import Change, EntryKind, EntryState, fields_of, may, words_of
+from notebook_app.listing import in_open_conflict
+from notebook_app.public import Entry, Evidence
+from notebook_app.reading import entries_by_id, learned_from, versions_of, wordings_of
+from notebook_app.versions import KEPT, flat
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.loops.hidden_characters import HiddenCharacter, hidden_in, revealed
-from reflection_app.notebook.views.words import (
-    BADGES,
-    KINDS,
-    STATES,
-    Words,
-    category_words,
-    change_words,
-    field_words,
-    rule_words,
-)
+from reflection_app.notebook.views.words import BADGES, category_words, field_words, rule_words
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
@@ -62,22 +43,13 @@ class Field:
 class EntryView:
     """An entry with what its row needs of other tables."""
 
-    entry: KeptEntry
+    entry: Entry
     is_in_conflict: bool = False
-    owner: str = ""
-
-    @property
-    def kind_words(self) -> Words:
-        return KINDS[self.entry.kind]
-
-    @property
-    def state_words(self) -> Words:
-        return STATES[self.entry.state]
 
     @property
     def badge(self) -> tuple[str, str]:
         """The badge's colour and its picture."""
-        return BADGES[self.entry.state]
+        return BADGES[EntryState(self.entry.state)]
 
     @property
     def category_words(self) -> str:
@@ -91,7 +63,7 @@ class EntryView:
     def gist(self) -> str:
         """The words that say most about it, for a row."""
         entry = self.entry
-        return revealed(entry.description or entry.content or next(iter(_texts(entry.details.values())), ""))
+        return revealed(entry.description or entry.content or next(iter(words_of(entry.details)), ""))
 
     @cached_property
     def fields(self) -> list[Field]:
@@ -109,17 +81,15 @@ class EntryView:
                 "rule": rule_words(str(flag.get("rule", ""))),
                 "quote": revealed(str(flag.get("quote", ""))),
                 "sureness": flag.get("sureness"),
-                "opinion": _shown_opinion(flag.get("opinion")),
+                "opinion": opinion | {"why": revealed(str(opinion.get("why", "")))} if opinion else None,
             }
-            for flag in self.entry.flags
+            for flag, opinion in ((flag, flag.get("opinion")) for flag in self.entry.flags)
         ]
 
     @cached_property
     def hidden(self) -> list[HiddenCharacter]:
         """The kinds of characters in it that a page would not show."""
-        entry = self.entry
-        words = [entry.name, entry.description, entry.content, *_texts(entry.details.values()), *entry.tags]
-        return hidden_in("\n".join([*words, entry.agent, entry.category]))
+        return hidden_in("\n".join([*self.entry.texts, *self.entry.labels]))
 
     @property
     def may(self) -> dict[str, bool]:
@@ -131,39 +101,22 @@ class EntryView:
         return may(Change.APPROVED, self.entry.state)
 
 
-def _shown_opinion(opinion: Any) -> dict[str, Any] | None:
-    """The opinion with its words as they are shown, hidden characters written out."""
-    if not isinstance(opinion, dict):
-        return None
-    return opinion | {"why": revealed(str(opinion.get("why", "")))}
-
-
-@dataclass(frozen=True)
-class WordingLine:
-    """Another wording of an entry, field by field; `address` leads to the entry that it was the words of, if one."""
-
-    fields: list[Field]
-    created_at: datetime
-    address: str = ""
-
-
-def wording_lines(entry: KeptEntry, *, slug: str) -> list[WordingLine]:
-    """Return what was said otherwise and counted on the entry, or merged into it."""
+def wording_lines(entry: Entry, *, slug: str) -> list[dict[str, Any]]:
+    """Return what was said otherwise and counted on the entry; with the address of the entry whose words it was."""
     return [
-        WordingLine(
-            [field_of(name, value) for name, value in _flat_fields(one.said).items()],
-            one.created_at,
-            reverse("entry", args=(slug, one.entry_id)) if one.entry_id else "",
-        )
+        {
+            "fields": [field_of(name, value) for name, value in _flat_fields(one.said).items()],
+            "created_at": one.created_at,
+            "address": reverse("entry", args=(slug, one.entry_id)) if one.entry_id else "",
+        }
         for one in wordings_of([entry]).get(entry.id, [])
     ]
 
 
 def _flat_fields(said: dict[str, Any]) -> dict[str, Any]:
     """The columns with those of its kind among them."""
-    details = said.get("details")
-    own = details if isinstance(details, dict) else {}
-    return {name: value for name, value in ({k: v for k, v in said.items() if k != "details"} | own).items() if value}
+    columns = {name: value for name, value in said.items() if name != "details"} | (said.get("details") or {})
+    return {name: value for name, value in columns.items() if value}
 
 
 def field_of(name: str, value: Any) -> Field:
@@ -172,31 +125,18 @@ def field_of(name: str, value: Any) -> Field:
     return Field(name, field_words(name), text="" if items else revealed(str(value)), items=items)
 
 
-def views_of(entries: list[KeptEntry]) -> list[EntryView]:
+def views_of(entries: list[Entry]) -> list[EntryView]:
     """The entries with what their rows show; two queries."""
     conflicting = in_open_conflict([entry.id for entry in entries])
-    owners = owner_names(entries)
-    return [
-        EntryView(entry, is_in_conflict=entry.id in conflicting, owner=owners.get(entry.owner_id, ""))
-        for entry in entries
-    ]
-
-
-def owner_names(entries: Iterable[KeptEntry]) -> dict[int | None, str]:
-    """The names of those who own any of the entries, by their ids."""
-    ids = {entry.owner_id for entry in entries if entry.owner_id is not None}
-    return dict(User.objects.filter(pk__in=ids).values_list("pk", "username")) if ids else {}
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    return [str(text) for value in values for text in (value if isinstance(value, list) else [value])]
+    prefetch_related_objects(entries, "owner")
+    return [EntryView(entry, is_in_conflict=entry.id in conflicting) for entry in entries]
 
 
 # Where an entry was learned, as links: ids in its evidence that name something of this project, and nothing else.
 
 SHORT = 80
 # What evidence names without a page of its own here.
-PLAIN: dict[str, str | Promise] = {
+PLAIN: dict[str, Promise] = {
     "proposal": gettext_lazy("A proposal of its own"),
     "import": gettext_lazy("An import"),
     "file": gettext_lazy("An imported file"),
@@ -207,85 +147,69 @@ PLAIN: dict[str, str | Promise] = {
 class EvidenceLink:
     """`address` is empty where the thing is gone, or has no page."""
 
-    kind: str
     words: str
     address: str = ""
 
 
-@dataclass(frozen=True)
-class EvidenceLine:
-    """One occurrence and what it leads to."""
-
-    links: list[EvidenceLink]
-    created_at: datetime
-
-
-def lines_of(project: Project, occurrences: Iterable[Evidence]) -> list[EvidenceLine]:
-    """Each occurrence with its links; one query for each kind of thing that is named."""
+def lines_of(project: Project, occurrences: Iterable[Evidence]) -> list[dict[str, Any]]:
+    """Each occurrence's `links` and `created_at`; one query for each kind of thing that is named."""
     found = list(occurrences)
-    wanted: dict[str, set[UUID]] = {}
+    wanted: dict[str, set[Any]] = {"report": {str(one.refs["report"]) for one in found if "report" in one.refs}}
     for occurrence in found:
         for kind, value in occurrence.refs.items():
-            if (thing := id_from(str(value))) is not None:
+            if kind != "report" and (thing := id_from(str(value))) is not None:
                 wanted.setdefault(kind, set()).add(thing)
-    known = _known(project, wanted)
-    named = {str(one.refs["report"]) for one in found if "report" in one.refs}
-    reports = Report.objects.filter(project=project, reflection_id__in=named)
-    for one in reports.values_list("reflection_id", flat=True):
-        known["report", one] = _link("report", _("Report %(id)s") % {"id": one}, "report", project, one)
+    known = {
+        (kind, str(thing)): EvidenceLink(words, reverse(page, args=(project.slug, target)) + place)
+        for kind, thing, words, page, target, place in _known(project, wanted)
+    }
     lines = []
     for occurrence in found:
         links = []
         for kind, value in occurrence.refs.items():
-            link = known.get((kind, str(value)))
-            if link is None and kind in PLAIN:
-                link = EvidenceLink(kind, str(PLAIN[kind]))
-            elif link is None:
-                link = EvidenceLink("gone", _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]})
-            links.append(link)
+            gone = PLAIN.get(kind) or _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]}
+            links.append(known.get((kind, str(value))) or EvidenceLink(str(gone)))
         # Beside something that it leads to, what only keeps proposals apart says nothing.
-        leading = [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
-        lines.append(EvidenceLine(leading, occurrence.created_at))
+        leading = [link for link in links if link.address] or links or [EvidenceLink(_("Nothing was named"))]
+        lines.append({"links": leading, "created_at": occurrence.created_at})
     return lines
 
 
-def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
-    # Runs, and what stands on the page of one: attempts and verdicts.
-    known: dict[tuple[str, str], EvidenceLink] = {}
-    for kind in ("run", "reflector"):
+# Kind and id of a thing, its words, the page that shows it, of what, and where on it.
+type Known = tuple[str, UUID | str, str, str, UUID | str, str]
+
+
+def _known(project: Project, wanted: dict[str, set[Any]]) -> Iterator[Known]:
+    """Those of the things that the project has."""
+    for kind, words in (("run", _("Run: %(title)s")), ("reflector", _("Reflector: %(title)s"))):
         runs = Run.objects.filter(project=project, pk__in=wanted.get(kind, ())).select_related("task")
         for run in runs.only("pk", "task__objective"):
-            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
-            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
+            yield kind, run.pk, words % {"title": _short(run.task.title)}, "run", run.pk, ""
     attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
     for pk, run_id, number in attempts.values_list("pk", "run", "number"):
         words = _("Attempt %(number)s of a run") % {"number": number}
-        known["attempt", str(pk)] = _link("attempt", words, "run", project, run_id, place=f"attempt-{number}")
+        yield "attempt", pk, words, "run", run_id, f"#attempt-{number}"
     verdicts = Verdict.objects.filter(attempt__run__project=project, pk__in=wanted.get("verdict", ()))
     for pk, run_id, number in verdicts.values_list("pk", "attempt__run", "attempt__number"):
         words = _("Verdict on attempt %(number)s of a run") % {"number": number}
-        known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
+        yield "verdict", pk, words, "run", run_id, f"#attempt-{number}"
     for transcript in Transcript.objects.filter(project=project, pk__in=wanted.get("transcript", ())):
         title = transcript.objective or transcript.external_id or transcript.agent or _("without a title")
         words = _("Session: %(title)s") % {"title": _short(title)}
-        known["transcript", str(transcript.pk)] = _link("transcript", words, "session", project, transcript.pk)
+        yield "transcript", transcript.pk, words, "session", transcript.pk, ""
     reviews = Review.objects.filter(project=project, pk__in=wanted.get("review", ())).select_related("run__task")
     for review in reviews.only("pk", "run__task__objective"):
         words = _("Review: %(title)s") % {"title": _short(review.run.task.title)}
-        known["review", str(review.pk)] = _link("review", words, "review", project, review.pk)
+        yield "review", review.pk, words, "review", review.pk, ""
     failures = ToolFailure.objects.filter(project=project, pk__in=wanted.get("tool_failure", ()))
-    for failure in failures.defer("run__spec"):
-        words = _("Tool failure: %(tool)s") % {"tool": _short(failure.tool)}
-        known["tool_failure", str(failure.pk)] = _link("tool_failure", words, "tool_failure", project, failure.pk)
+    for pk, tool in failures.values_list("pk", "tool"):
+        words = _("Tool failure: %(tool)s") % {"tool": _short(tool)}
+        yield "tool_failure", pk, words, "tool_failure", pk, ""
     for entry in entries_by_id(project.pk, [*wanted.get("entry", ())]).values():
-        words = _("Entry: %(title)s") % {"title": _short(entry.name)}
-        known["entry", str(entry.id)] = _link("entry", words, "entry", project, entry.id)
-    return known
-
-
-def _link(kind: str, words: str, page: str, project: Project, thing: UUID | str, *, place: str = "") -> EvidenceLink:
-    address = reverse(page, args=(project.slug, thing))
-    return EvidenceLink(kind, words, f"{address}#{place}" if place else address)
+        yield "entry", entry.pk, _("Entry: %(title)s") % {"title": _short(entry.name)}, "entry", entry.pk, ""
+    reports = Report.objects.filter(project=project, reflection_id__in=wanted["report"])
+    for name in reports.values_list("reflection_id", flat=True):
+        yield "report", name, _("Report %(id)s") % {"id": name}, "report", name, ""
 
 
 def _short(text: str) -> str:
@@ -299,63 +223,60 @@ def _short(text: str) -> str:
 MOST_MARKED = 200_000
 
 
+def version_lines(entry: Entry) -> list[dict[str, Any]]:
+    """Each `version`, newest first, with what it `changed`; `is_other`: its words are not those of now."""
+    versions = versions_of(entry)
+    texts = [_texts_by_field(version.kept) for version in versions]
+    lines, left = [], MOST_MARKED
+    for version, now, was in zip(versions, texts, [*texts[1:], None], strict=True):
+        changed = compared(was, now, left=left) if was is not None else []
+        left -= sum(len(field.before) + len(field.after) for field in changed)
+        lines.append({"version": version, "changed": changed, "is_other": now != texts[0]})
+    return lines
+
+
 @dataclass(frozen=True)
-class ChangedField:
-    """A field that a version changed: as it was, and as it is, with what differs marked."""
+class FieldPair:
+    """A field as it is on two sides; the texts are escaped, with what is only there marked."""
 
     label: str
     before: SafeString | str
     after: SafeString | str
+    is_same: bool
 
 
-@dataclass(frozen=True)
-class VersionLine:
-    """`is_other`: its words are not those of the entry now, so that it can be restored."""
-
-    version: KeptVersion
-    words: str
-    changed: list[ChangedField]
-    is_other: bool
-
-
-def version_lines(entry: KeptEntry) -> list[VersionLine]:
-    """The versions, newest first."""
-    versions = versions_of(entry)
-    if not versions:
-        return []
-    now, left = _texts_by_field(versions[0].kept), MOST_MARKED
-    lines = []
-    for version, before in zip(versions, [*versions[1:], None], strict=True):
-        changed = _changed(before.kept, version.kept, left=left) if before is not None else []
-        left -= sum(len(field.before) + len(field.after) for field in changed)
-        is_other = _texts_by_field(version.kept) != now
-        lines.append(VersionLine(version, change_words(version.change), changed, is_other=is_other))
-    return lines
-
-
-def _changed(before: dict[str, Any], after: dict[str, Any], *, left: int) -> list[ChangedField]:
-    was, now = _texts_by_field(before), _texts_by_field(after)
-    found = []
-    for name in [*was, *(name for name in now if name not in was)]:
-        old, new = was.get(name, ""), now.get(name, "")
-        if old == new:
+def compared(
+    before: dict[str, str], after: dict[str, str], *, left: int = MOST_MARKED, with_same: bool = False
+) -> list[FieldPair]:
+    """The fields that differ, or all; what is past `left` characters is shown without marks."""
+    pairs = []
+    for name in dict.fromkeys([*before, *after]):
+        old, new = before.get(name, ""), after.get(name, "")
+        if old == new and not (with_same and old):
             continue
         left -= len(old) + len(new)
-        shown = marked(old, new) if left >= 0 else (old, new)
-        found.append(ChangedField(field_words(name), *shown))
-    return found
+        pairs.append(FieldPair(field_words(name), *(marked(old, new) if left >= 0 else (old, new)), is_same=old == new))
+    return pairs
+
+
+def sides_of(first: Entry, second: Entry) -> list[FieldPair]:
+    """What both entries say, in the order in which it is read; fields that neither has are left out."""
+    own = dict.fromkeys((*fields_of(first.kind), *fields_of(second.kind)))
+    return compared(_said(first, own), _said(second, own), with_same=True)
+
+
+def _said(entry: Entry, own: Iterable[str]) -> dict[str, str]:
+    columns: dict[str, Any] = {"name": entry.name, "description": entry.description}
+    columns |= {name: entry.details.get(name) for name in own} | {"content": entry.content}
+    return {name: revealed(text) for name, text in flat(columns, tuple(columns)).items()}
 
 
 def _texts_by_field(kept: dict[str, Any]) -> dict[str, str]:
     """Each field's words by its name; those of the entry's kind among the others. Who decided is no field of it."""
-    flat = {name: kept[name] for name in KEPT if name in kept and name != "details"} | dict(kept.get("details") or {})
-    return {name: revealed(_text(name, value)) for name, value in flat.items()}
-
-
-def _text(name: str, value: Any) -> str:
-    if name == "kind":
-        return str(next((words for kind, words in KINDS.items() if kind == value), value))
-    return "\n".join(str(one) for one in value) if isinstance(value, list) else str(value)
+    texts = flat({name: kept[name] for name in KEPT if name in kept}, KEPT)
+    kind = texts["kind"]
+    texts["kind"] = str(dict(EntryKind.choices).get(kind, kind))
+    return {name.removeprefix("details."): revealed(text) for name, text in texts.items()}
 
 
 # What the notebook has of a run, a session, a report, a review or a failed call, for their pages.

@@ -1,7 +1,7 @@
 """What somebody wants to see of the notebook, read from an address and written again so that it can be shared."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -15,8 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, KeptEntry, Listing, entry_of, matching
-from reflection_app.core.ids import id_from
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.kinds import EntryKind, EntryState
+from notebook_app.listing import EntryOrder, Listing
+from notebook_app.public import Entry
+from notebook_app.reading import entry_of
+from notebook_app.search import matching
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import Text, storable
 from reflection_app.web.access import DeskRequest
@@ -29,7 +33,7 @@ STALE_AFTER = timedelta(days=30)
 # As owners are named in addresses; no user can be called so.
 MINE, NOBODY = "@me", "@nobody"
 Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
-SENTENCES: dict[str, str | Promise] = {
+SENTENCES: dict[str, Promise] = {
     "kind": gettext_lazy("There is no such kind of entry."),
     "state": gettext_lazy("There is no such state of an entry."),
     "sort": gettext_lazy("Entries cannot be sorted like that."),
@@ -62,15 +66,6 @@ class NotebookFilter(BaseModel):
     def is_narrowed(self) -> bool:
         """Whether it asks for more than an order."""
         return bool(self.model_dump(exclude={"sort", "saved"}, exclude_defaults=True))
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A filter that is in force, and the query without it."""
-
-    field: str
-    words: str
-    query: str
 
 
 @dataclass(frozen=True)
@@ -164,22 +159,7 @@ FRESH_S = 15 * 60
 MOST_FAILED = 20
 
 
-@dataclass(frozen=True)
-class LastCuration:
-    """One change of one entry, which was at `version` then, or many under a `bulk_id`; `words` say which."""
-
-    project: str
-    words: str
-    at: float
-    entry_id: str = ""
-    name: str = ""
-    version: int = 0
-    bulk_id: str = ""
-    # Of many together, the names of those that were refused, and why.
-    failed: list[tuple[str, str]] = field(default_factory=list)
-
-
-def remember_change(request: DeskRequest, entry: KeptEntry, *, words: str) -> None:
+def remember_change(request: DeskRequest, entry: Entry, *, words: str) -> None:
     """Keeps that the user has just changed the entry into what it is."""
     _keep(request, words, entry_id=str(entry.id), name=entry.name, version=entry.version)
 
@@ -193,23 +173,23 @@ def forget_last(request: DeskRequest) -> None:
     request.session.pop(KEY, None)
 
 
-def last_curation(request: DeskRequest) -> LastCuration | None:
-    """The last change, as long as it is fresh, of this project, and nobody has changed the entry since."""
-    kept: Any = request.session.get(KEY)
-    if not isinstance(kept, dict):
-        return None
-    last = LastCuration(**kept)
+def last_curation(request: DeskRequest) -> dict[str, Any] | None:
+    """The last change, as long as it is fresh, of this project, and nobody has changed the entry since.
+
+    Its `words`, and of one entry `entry_id`, `name` and `version`, of many a `bulk_id` and those that `failed`.
+    """
+    last: Any = request.session.get(KEY)
     project = request.place.project
-    if last.project != str(project.pk) or timezone.now().timestamp() - last.at > FRESH_S:
+    if not isinstance(last, dict) or last["project"] != str(project.pk):
         return None
-    entry_id = id_from(last.entry_id)
-    if entry_id is None:
+    if timezone.now().timestamp() - last["at"] > FRESH_S:
+        return None
+    if not last.get("entry_id"):
         return last
-    entry = entry_of(project.pk, entry_id)
-    return last if entry is not None and entry.version == last.version else None
+    entry = entry_of(project.pk, UUID(last["entry_id"]))
+    return last if entry is not None and entry.version == last["version"] else None
 
 
 def _keep(request: DeskRequest, words: str, **what: Any) -> None:
-    now = timezone.now().timestamp()
-    last = LastCuration(project=str(request.place.project.pk), words=words, at=now, **what)
-    request.session[KEY] = asdict(last)
+    kept = {"project": str(request.place.project.pk), "words": words, "at": timezone.now().timestamp()}
+    request.session[KEY] = kept | what

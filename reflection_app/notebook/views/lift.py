@@ -2,34 +2,27 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
-from notebook_app.public import Claim, Interval, LessonLift, Measured, exposures_of, lift_of
+from notebook_app.lift_list import Claim, LessonLift, Measured, exposures_of, lift_of
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 
 # What the lift of a lesson says, in the words of the pages: no more than the looks allow.
 
-CLAIMS: dict[Claim, str | Promise] = {
-    Claim.HARMS: gettext_lazy("Harms"),
-    Claim.PERHAPS_HARMS: gettext_lazy("Perhaps harms"),
-    Claim.HELPS: gettext_lazy("Helps"),
-    Claim.PERHAPS_HELPS: gettext_lazy("Perhaps helps"),
-    Claim.NO_HELP: gettext_lazy("Does not help much"),
-    Claim.OPEN: gettext_lazy("Cannot be told yet"),
-}
+# By color and icon, in the order in which lists show them.
 BADGES = {
     Claim.HARMS: ("bad", "cross"),
     Claim.PERHAPS_HARMS: ("warn", "warning"),
+    Claim.HELPS: ("good", "check"),
+    Claim.PERHAPS_HELPS: ("plain", "info"),
     Claim.NO_HELP: ("plain", "stop"),
     Claim.OPEN: ("wait", "clock"),
-    Claim.PERHAPS_HELPS: ("plain", "info"),
-    Claim.HELPS: ("good", "check"),
 }
 BY_LOOK = (Claim.HARMS, Claim.PERHAPS_HARMS, Claim.HELPS, Claim.PERHAPS_HELPS)
 
@@ -44,22 +37,6 @@ EXPOSURES_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """An interval within −100 to +100 points, in percent of the width."""
-
-    low: float
-    width: float
-    at: float
-    leans: str
-
-    @classmethod
-    def of(cls, interval: Interval) -> "Drawing":
-        low, high, at = ((share + 1) * 50 for share in (interval.low, interval.high, interval.estimate))
-        leans = "both" if interval.has_zero else "up" if interval.low > 0 else "down"
-        return cls(low=low, width=max(high - low, 0.5), at=at, leans=leans)
-
-
-@dataclass(frozen=True)
 class LiftView:
     """One lesson's figures with their words. `claim` is what may be said of it where it is shown."""
 
@@ -67,16 +44,8 @@ class LiftView:
     claim: Claim
 
     @property
-    def words(self) -> str:
-        return str(CLAIMS[self.claim])
-
-    @property
-    def badge(self) -> str:
-        return BADGES[self.claim][0]
-
-    @property
-    def icon(self) -> str:
-        return BADGES[self.claim][1]
+    def badge(self) -> tuple[str, str]:
+        return BADGES[self.claim]
 
     @property
     def why(self) -> str:
@@ -150,8 +119,14 @@ class LiftView:
         return (points(found.low), points(found.high)) if found else ("", "")
 
     @property
-    def drawing(self) -> Drawing | None:
-        return Drawing.of(self.measured.difference) if self.measured.difference else None
+    def drawing(self) -> dict[str, Any] | None:
+        """The interval within −100 to +100 points, in percent of the width."""
+        interval = self.measured.difference
+        if interval is None:
+            return None
+        low, high, at = ((share + 1) * 50 for share in (interval.low, interval.high, interval.estimate))
+        leans = "both" if interval.has_zero else "up" if interval.low > 0 else "down"
+        return {"low": low, "width": max(high - low, 0.5), "at": at, "leans": leans}
 
 
 def rows_of(lessons: Iterable[LessonLift]) -> list[dict[str, object]]:

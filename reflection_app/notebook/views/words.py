@@ -8,21 +8,14 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from notebook_app.public import (
-    EntryKind,
-    EntryOrder,
-    EntryState,
-    KeptEntry,
-    Listing,
-    count_entries,
-    fields_of,
-    lists_of,
-)
+from notebook_app.kinds import LONGEST_FIELD, EntryKind, EntryState, fields_of, lists_of
+from notebook_app.listing import Listing, count_entries
+from notebook_app.public import Entry
 from reflection_app.core.models import Project
 
 # What screening found, in the words of the pages; the rules are those of notebook_app/screening.py.
 
-RULES: dict[str, str | Promise] = {
+RULES: dict[str, Promise] = {
     "override": _("tells to drop instructions"),
     "persona": _("gives another role"),
     "prompt theft": _("asks for the system prompt"),
@@ -44,28 +37,10 @@ def rule_words(rule: str) -> str:
     return str(RULES.get(rule, rule.replace("_", " ")))
 
 
-# The kinds, states, changes and fields of the notebook in the words of the pages.
-
 type Words = str | Promise
 
-KINDS: dict[EntryKind, Words] = {
-    EntryKind.ERROR_NOTE: _("Error note"),
-    EntryKind.ANTI_PATTERN: _("Anti-pattern"),
-    EntryKind.LESSON: _("Lesson"),
-    EntryKind.FIX_PAIR: _("Fix pair"),
-    EntryKind.RULE: _("Rule"),
-    EntryKind.FACT: _("Project fact"),
-    EntryKind.PREFERENCE: _("Preference"),
-    EntryKind.SUPPLEMENT: _("Supplement"),
-}
-STATES: dict[EntryState, Words] = {
-    EntryState.PROPOSED: _("Proposed"),
-    EntryState.SCREENED: _("Screened"),
-    EntryState.APPROVED: _("Approved"),
-    EntryState.RETIRED: _("Retired"),
-    EntryState.REJECTED: _("Rejected"),
-    EntryState.MERGED: _("Merged"),
-}
+# States by color and icon, and fields and categories by the words of the pages.
+
 BADGES = {
     EntryState.PROPOSED: ("wait", "clock"),
     EntryState.SCREENED: ("wait", "search"),
@@ -74,30 +49,8 @@ BADGES = {
     EntryState.REJECTED: ("bad", "cross"),
     EntryState.MERGED: ("plain", "fork"),
 }
-# Said after the name of whoever did it. By their names, since more come with what else can be done to entries.
-CHANGES: dict[str, Words] = {
-    "proposed": _("proposed it"),
-    "screened": _("compared it with the others"),
-    "edited": _("edited it"),
-    "approved": _("approved it"),
-    "rejected": _("rejected it"),
-    "retired": _("retired it"),
-    "merged": _("merged it into another"),
-    "absorbed": _("merged another into it"),
-    "split": _("split it"),
-    "restored": _("restored an earlier version"),
-    "reopened": _("reopened it"),
-    "tagged": _("changed its tags"),
-    "owned": _("changed its owner"),
-    "cleared": _("cleared what screening found"),
-    "flagged": _("found something in it when screening what it means"),
-    "imported": _("imported it"),
-    "superseded": _("let another one hold instead"),
-    "released": _("gave back what was merged into it"),
-    "undone": _("undid the last change"),
-}
 # The fields of every entry, and those that a kind has of its own (notebook_app/kinds.py).
-FIELDS: dict[str, Words] = {
+FIELDS: dict[str, Promise] = {
     "kind": _("Kind"),
     "name": _("Name"),
     "description": _("Description"),
@@ -117,15 +70,7 @@ FIELDS: dict[str, Words] = {
     "operation": _("Operation"),
     "suggested_tools": _("Suggested tools"),
 }
-ORDERS: dict[EntryOrder, Words] = {
-    EntryOrder.FREQUENT: _("Most frequent first"),
-    EntryOrder.NEWEST: _("Newest first"),
-    EntryOrder.OLDEST: _("Oldest first"),
-    EntryOrder.SEEN: _("Seen again last first"),
-    EntryOrder.RECALLED: _("Most recalled first"),
-    EntryOrder.NAME: _("By name"),
-}
-CATEGORY_WORDS: dict[str, Words] = {
+CATEGORY_WORDS: dict[str, Promise] = {
     "reasoning_error": _("Reasoning error"),
     "tool_misuse": _("Tool misuse"),
     "missed_optimization": _("Missed optimization"),
@@ -151,38 +96,19 @@ def category_words(category: str) -> str:
     return str(CATEGORY_WORDS.get(category, category))
 
 
-def change_words(change: str) -> str:
-    """What a version's change is called."""
-    return str(CHANGES.get(change, change))
-
-
 LABELS = ("category", "agent", "tags")
 LONG = {"description", "content"}
 # Of the fields of kinds, those that are one line; all others may be long.
 SHORT = {"tool", "error_type", "operation", "category", "agent", "tags", "name"}
 LONGEST = {"name": 200, "category": 120, "agent": 120, "tags": 2_000, "description": 20_000, "content": 20_000}
-LONGEST_FIELD = 4_000
 LONGEST_LIST = 125_000
-
-
-@dataclass(frozen=True)
-class FormField:
-    """One field of the form. A list is typed with a line for each of its items."""
-
-    name: str
-    label: str
-    value: str
-    errors: list[str]
-    is_short: bool
-    is_list: bool
-    longest: int
 
 
 @dataclass(frozen=True)
 class EntryForm:
     """The form for an entry of this kind. `version` is the one that saving it changes."""
 
-    kind: EntryKind
+    kind: str
     typed: Mapping[str, str]
     errors: Mapping[str, list[str]]
     messages: list[str]
@@ -193,43 +119,44 @@ class EntryForm:
 
     @property
     def kind_words(self) -> Words:
-        return KINDS[self.kind]
+        return EntryKind(self.kind).label
 
     @property
-    def fields(self) -> list[FormField]:
+    def fields(self) -> list[dict[str, Any]]:
+        """The fields as the template needs them. A list is typed with a line for each of its items."""
         lists = lists_of(self.kind)
         return [
-            FormField(
-                name,
-                field_words(name),
-                self.typed.get(name, ""),
-                errors=list(self.errors.get(name, [])),
-                is_short=name in SHORT,
-                is_list=name in lists,
-                longest=LONGEST_LIST if name in lists else LONGEST.get(name, LONGEST_FIELD),
-            )
+            {
+                "name": name,
+                "label": field_words(name),
+                "value": self.typed.get(name, ""),
+                "errors": self.errors.get(name, []),
+                "is_short": name in SHORT,
+                "is_list": name in lists,
+                "longest": LONGEST_LIST if name in lists else LONGEST.get(name, LONGEST_FIELD),
+            }
             for name in names_of(self.kind)
         ]
 
 
-def names_of(kind: EntryKind) -> list[str]:
+def names_of(kind: str) -> list[str]:
     """The fields of the form, in order."""
     return ["name", "description", *fields_of(kind), "content", *LABELS]
 
 
-def form_of(entry: KeptEntry) -> EntryForm:
+def form_of(entry: Entry) -> EntryForm:
     """The form with what the entry says."""
     texts: dict[str, Any] = {name: getattr(entry, name) for name in ("name", "description", "content", *LABELS)}
     typed = {name: _typed(name, value) for name, value in (texts | entry.details).items()}
     return EntryForm(entry.kind, typed, errors={}, messages=[], version=entry.version)
 
 
-def typed_in(data: QueryDict, kind: EntryKind) -> dict[str, str]:
+def typed_in(data: QueryDict, kind: str) -> dict[str, str]:
     """What was typed into the fields of the form, with the line ends of the desk."""
     return {name: data.get(name, "").replace("\r\n", "\n") for name in names_of(kind)}
 
 
-def given_by(typed: Mapping[str, str], kind: EntryKind) -> dict[str, Any]:
+def given_by(typed: Mapping[str, str], kind: str) -> dict[str, Any]:
     """What was typed as an entry's columns."""
     details: dict[str, Any] = {}
     for name in fields_of(kind):

@@ -24,9 +24,10 @@ from reflection_app.queues.changing import (
     delete_queue,
     order_queues,
 )
+from reflection_app.queues.eligibility import reviewers_of
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.routing import read_rule
-from reflection_app.queues.views.named import lines_of, reviewers_of
+from reflection_app.queues.views.named import lines_of
 from reflection_app.reviews.filters import SCORES_REVERSED, VALUE_ALONE
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.views.counting import count_up_to

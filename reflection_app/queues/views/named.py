@@ -7,14 +7,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
 from reflection_app.core.registry import look_of
 from reflection_app.queues.eligibility import is_closed, live_queues, person_of, why_closed
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.routing import read_rule
+from reflection_app.reviews.goals import goal_within
 from reflection_app.reviews.views.queue import AskedQueue
-from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest
 
 RULE_WORDS: dict[str, Promise] = {
@@ -63,12 +62,6 @@ def _value_words(name: str, value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def reviewers_of(project_id: UUID) -> list[Membership]:
-    """The members who may review, by name."""
-    rows = Membership.objects.filter(project=project_id, role__in=MAY_REVIEW, user__is_active=True)
-    return list(rows.select_related("user").order_by("user__username"))
-
-
 def lines_of(project_id: UUID) -> list[QueueLine]:
     """The project's queues in their order."""
     return [
@@ -101,9 +94,7 @@ def named_queue(request: DeskRequest, asked: AskedQueue) -> NamedQueue | None:
         return None
     person = person_of(project.pk, actor=actor)
     closed = is_closed(queue, person.user_id) and not person.is_admin
-    usual = project.get_waiting().review_goal_minutes
-    goal = usual if queue.goal_minutes is None else queue.goal_minutes
-    return NamedQueue(queue, why_closed(queue) if closed else "", goal)
+    return NamedQueue(queue, why_closed(queue) if closed else "", goal_within(queue, project=project))
 
 
 def queue_tabs(request: DeskRequest, wanted: UUID | None) -> list[ReviewQueue]:

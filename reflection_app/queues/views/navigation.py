@@ -11,7 +11,7 @@ from django.utils import timezone
 from reflection_app.core.models import Project
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.views.named import working_from
-from reflection_app.reviews.goals import due_before
+from reflection_app.reviews.goals import due_before, goal_within
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.views.counting import CountUpTo
 from reflection_app.web.access import DeskRequest
@@ -48,13 +48,12 @@ def nav_links(request: DeskRequest) -> list[NavLink]:
     project, queues = request.place.project, working_from(request)[:MOST_QUEUES]
     if not queues:
         return []
-    usual, now = project.get_waiting().review_goal_minutes, timezone.now()
+    now = timezone.now()
     rows: dict[str, QuerySet[Review]] = {}
     for queue in queues:
-        goal = usual if queue.goal_minutes is None else queue.goal_minutes
         waiting = Review.objects.filter(queue=queue.pk, state__in=OPEN)
         rows[f"waiting_{queue.pk.hex}"] = waiting
-        rows[f"late_{queue.pk.hex}"] = waiting.filter(due_before(goal, now=now))
+        rows[f"late_{queue.pk.hex}"] = waiting.filter(due_before(goal_within(queue, project=project), now=now))
     counted: dict[str, Any] = {name: CountUpTo(found, most=MOST) for name, found in rows.items()}
     counts = Project.objects.filter(pk=project.pk).annotate(**counted).values(*counted).get()
     shown = _open_queue(request)

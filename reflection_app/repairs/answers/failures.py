@@ -27,11 +27,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
-from reflection_app.repairs.answers.supplements import (
-    DroppedAnswer,
-    SupplementAnswer,
-    dropped_answers,
-)
+from reflection_app.repairs.answers.supplements import DroppedAnswer, SupplementAnswer, dropped_answers
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.models import Run, RunState, Step, StepState
 
@@ -246,33 +242,20 @@ def check_line(run: Run) -> CheckLine:
     return CheckLine.from_row(run, **_line(run))
 
 
-NOT_FOUND: dict[str, Any] = {
-    "analysis": "",
-    "looked": None,
-    "missing_aspects": [],
-    "supplements": [],
-    "dropped": [],
-    "steps_ok": None,
-}
-
-
 def check_answer(run: Run) -> CheckAnswer:
     found = found_by(run)
     # Of a check that is not made, or failed, everything that it would have found is empty.
-    is_of_files = found is not None and found.files is not None
-    told = NOT_FOUND
-    if found:
-        # What was not looked at is left out of what is dumped.
-        told = NOT_FOUND | {
-            **found.model_dump(include=set(NOT_FOUND)),
-            "dropped": dropped_answers(found.dropped),
-        }
+    told = found or Completeness(state=CheckState.UNCHECKED)
+    values = told.model_dump(include={"analysis", "missing_aspects", "supplements", "looked"})
     return CheckAnswer.from_row(
         run,
         **_line(run),
-        **told,
-        files=file_answers(looked_at_by_check(run.pk, attempt=1)) if is_of_files else [],
-        faulty_files=faulty_file_answers(found.faulty_files) if found else [],
+        # What was not looked at is left out of what is dumped.
+        **({"looked": None} | values),
+        dropped=dropped_answers(told.dropped),
+        steps_ok=found.steps_ok if found else None,
+        files=file_answers(looked_at_by_check(run.pk, attempt=1)) if told.files is not None else [],
+        faulty_files=faulty_file_answers(told.faulty_files),
         error=_error_of(run, found),
         tokens=run.total_tokens,
         cost_usd=None if run.unpriced_calls else run.cost_usd,

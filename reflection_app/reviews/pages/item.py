@@ -9,7 +9,6 @@ from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -25,14 +24,13 @@ from reflection_app.core.errors import (
     ReviewLeaseLost,
 )
 from reflection_app.core.ids import id_from
-from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.task_spec import MOST_REVIEWERS
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.notebook.views.entry import learned_from_review
-from reflection_app.queues.eligibility import NotYourQueue
+from reflection_app.queues.eligibility import NotYourQueue, reviewers_of
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.assigning import AssignInput, assign_review
 from reflection_app.reviews.claiming import claim_review, hold_end, keep_review, likely_next, release_review
@@ -71,7 +69,6 @@ from reflection_app.reviews.views.item import panel_of, review_context, undo_off
 from reflection_app.reviews.views.queue import carried
 from reflection_app.rubrics.views import beside_item, rating_fields
 from reflection_app.runs.models import Run
-from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest, back_to, get_review_for, get_run_for, lead_to, project_page
 from reflection_app.web.forms import Form, problems_of, read_form, read_input, read_text
 from reflection_app.web.middleware import post_only
@@ -117,7 +114,7 @@ def show(
         "version": version_of(review),
         "within": carried(request).within,
         "view": address_of_view(request),
-        "held_by_other": is_held(review) and review.holder_id != request.user.pk,
+        "held_by_other": review.is_held and review.holder_id != request.user.pk,
         "verdict_names": list(VerdictName),
         "categories": list(IssueCategory),
         "severities": list(Severity),
@@ -161,13 +158,9 @@ def version_of(review: Review) -> str:
     return f"{review.run.last_event_seq}-{review.assignee_id or 0}-{len(review.note)}"
 
 
-def is_held(review: Review) -> bool:
-    return review.is_open and review.lease_until is not None and review.lease_until > timezone.now()
-
-
 def holds(request: DeskRequest, review: Review) -> bool:
     """Whether the user may decide the review now."""
-    return is_held(review) and review.holder_id == request.user.pk
+    return review.is_held and review.holder_id == request.user.pk
 
 
 # Holding a review in the browser: claiming it, keeping it while its page is open, giving it back.
@@ -367,8 +360,6 @@ def ask_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
 
 
 def _show(request: DeskRequest, run: Run, form: Form, *, problem: ActionError | None = None) -> HttpResponse:
-    # Those who may review.
-    people = Membership.objects.filter(project=request.place.project, role__in=MAY_REVIEW, user__is_active=True)
     judged = run.attempts.filter(verdicts__isnull=False).distinct().order_by("number")
     context: dict[str, Any] = {
         "run": run,
@@ -377,7 +368,7 @@ def _show(request: DeskRequest, run: Run, form: Form, *, problem: ActionError | 
         "problem": problem,
         "numbers": list(judged.values_list("number", flat=True)),
         "kept": run.best_attempt.number if run.best_attempt else None,
-        "people": list(people.order_by("user__username").values_list("user__username", flat=True)),
+        "people": [one.user.get_username() for one in reviewers_of(run.project_id)],
         "most": range(1, MOST_REVIEWERS + 1),
     }
     return render(request, "runs/ask_for_review.html", context, status=problem.status if problem else form.status)

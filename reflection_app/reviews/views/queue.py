@@ -23,7 +23,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Referee
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
-from reflection_app.reviews.goals import Due, due_of
+from reflection_app.reviews.goals import Due, review_due
 from reflection_app.reviews.models import Panel, Review, ReviewState, is_hidden
 from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter
@@ -79,7 +79,6 @@ class QueueRow:
     title: str
     referee: str
     due: Due | None
-    is_held: bool
     is_mine: bool
     is_kept_for_me: bool
     # The person has judged, or judges, the same verdict at another seat of its panel.
@@ -150,27 +149,22 @@ def _rows(reviews: Sequence[Any], *, project: Project, actor: Actor) -> list[Que
         spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
         given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
     missing = {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
-    now, rows, usual = timezone.now(), [], project.get_waiting().review_goal_minutes
-    for review in reviews:
-        own = review.queue.goal_minutes if review.queue else None
-        goal = usual if own is None else own
-        is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
-        rows.append(
-            QueueRow(
-                review=review,
-                title=title_of(review.of_objective),
-                referee=Referee(review.of_referee).label,
-                due=due_of(review.created_at, goal_minutes=goal, now=now) if review.is_open else None,
-                is_held=is_held,
-                is_mine=is_held and review.holder_label == actor.label,
-                is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
-                sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
-                is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
-                tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
-                missing=missing.get(review.panel_id, 0),
-            )
+    now = timezone.now()
+    return [
+        QueueRow(
+            review=review,
+            title=title_of(review.of_objective),
+            referee=Referee(review.of_referee).label,
+            due=review_due(review, project=project, now=now),
+            is_mine=review.is_held and review.holder_label == actor.label,
+            is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
+            sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
+            is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
+            tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
+            missing=missing.get(review.panel_id, 0),
         )
-    return rows
+        for review in reviews
+    ]
 
 
 # The queue's filter in addresses: read by its own fields alone, and written again so that an address can be shared.

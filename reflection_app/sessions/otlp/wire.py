@@ -12,6 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
@@ -28,11 +29,6 @@ MOST_PARTS = 1_000_000
 # Read twenty times as slowly.
 MOST_PARTS_OF_JSON = 500_000
 VARINT, FIXED_64, DELIMITED, FIXED_32 = 0, 1, 2, 5
-
-
-def has_many_parts_of_json(body: bytes) -> bool:
-    """Whether it is made of more than is read."""
-    return has_more_values(body, MOST_PARTS_OF_JSON)
 
 
 def has_many_parts(body: bytes, message: Any) -> bool:
@@ -168,7 +164,7 @@ class Received:
 def read_export(body: bytes, *, media_type: str) -> Received:
     """The spans of a request. Raises Unreadable, or TooManyParts before anything of it is read."""
     request = ExportTraceServiceRequest()
-    if has_many_parts_of_json(body) if media_type == JSON else has_many_parts(body, request):
+    if has_more_values(body, MOST_PARTS_OF_JSON) if media_type == JSON else has_many_parts(body, request):
         raise TooManyParts
     if media_type == JSON:
         _parse_json(body, request)
@@ -288,15 +284,5 @@ def refusal(message: str, *, status: int, media_type: str) -> bytes:
     code = CODES.get(status, UNKNOWN)
     if media_type == JSON:
         return json.dumps({"code": code, "message": message}).encode()
-    text = message.encode("utf-8", "replace")
-    # No package of ours has its class, and two fields need none.
-    return b"\x08" + _as_varint(code) + b"\x12" + _as_varint(len(text)) + text
-
-
-def _as_varint(number: int) -> bytes:
-    written = bytearray()
-    while number > 0x7F:
-        written.append(number & 0x7F | 0x80)
-        number >>= 7
-    written.append(number)
-    return bytes(written)
+    # No package of ours has its class. That of a partial success is the same on the wire: an integer and a text.
+    return bytes(ExportTracePartialSuccess(rejected_spans=code, error_message=storable(message)).SerializeToString())

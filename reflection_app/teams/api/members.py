@@ -8,12 +8,12 @@ from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from reflection_app.api.actions import change, read
 from reflection_app.api.idempotency import ShownOnce
 from reflection_app.api.pages import Number, Order, PageQuery
-from reflection_app.api.reading import Answer, OrNull, part
+from reflection_app.api.reading import Answer, OrNull, PageAnswer, part
 from reflection_app.api.view import DeskView, get_row
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Membership, Role
@@ -21,7 +21,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Moment
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import file_response
-from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by
+from reflection_app.teams.audit import AuditFilter, entries_for
 from reflection_app.teams.members import (
     MOST_DAYS,
     USUAL_DAYS,
@@ -50,10 +50,8 @@ class MemberAnswer(Answer):
     since: datetime = Field(validation_alias="created_at")
 
 
-class MemberPage(BaseModel):
+class MemberPage(PageAnswer):
     results: list[MemberAnswer]
-    next: str | None
-    previous: str | None
 
 
 class KeyLeft(Answer):
@@ -75,11 +73,8 @@ class KeysLeftAnswer(Answer):
     )
 
 
-class ChangedMemberAnswer(MemberAnswer):
-    revoked_keys: list[KeyLeft] = Field(description="revoked by this request")
-    remaining_keys: list[KeyLeft] = Field(
-        description="still valid, without the scope `admin` unless their maker is an admin"
-    )
+class ChangedMemberAnswer(KeysLeftAnswer, MemberAnswer):
+    """The member, and what became of their keys."""
 
 
 RevokeKeys = Annotated[bool, Field(description="revoke the API keys that the member made")]
@@ -115,10 +110,8 @@ class NewInvitationAnswer(InvitationAnswer):
     link: str | None = Field(description="shown this once; null where a repeated request is answered again")
 
 
-class InvitationPage(BaseModel):
+class InvitationPage(PageAnswer):
     results: list[InvitationAnswer]
-    next: str | None
-    previous: str | None
 
 
 class Members(DeskView):
@@ -141,9 +134,8 @@ class Members(DeskView):
     )
     def partial_update(self, user_id: int, body: RoleInput) -> ChangedMemberAnswer:
         done = change_role(self.project, user_id, role=body.role, actor=self.actor, revoke_keys=body.revoke_keys)
-        keys = KeysLeftAnswer.from_row(done.keys)
         return ChangedMemberAnswer.from_row(
-            done.membership, revoked_keys=keys.revoked_keys, remaining_keys=keys.remaining_keys
+            done.membership, revoked_keys=done.keys.revoked, remaining_keys=done.keys.remaining
         )
 
     @change(
@@ -202,7 +194,8 @@ class AuditAnswer(Answer):
         validation_alias="actor_label", description="a user name, `key <name>` or `system`, as it was then"
     )
     key_made_by: Annotated[str | None, OrNull] = Field(
-        description="of a key, the user who made it; null of people, and of keys made by the desk's command"
+        validation_alias="made_by",
+        description="of a key, the user who made it; null of people, and of keys made by the desk's command",
     )
     action: str
     target: str = Field(description="the kind of thing")
@@ -213,10 +206,8 @@ class AuditAnswer(Answer):
     address: str | None
 
 
-class AuditPage(BaseModel):
+class AuditPage(PageAnswer):
     results: list[AuditAnswer]
-    next: str | None
-    previous: str | None
 
 
 class AuditEntries(DeskView):
@@ -226,9 +217,8 @@ class AuditEntries(DeskView):
 
 
 def audit_answer(entry: AuditEntry) -> AuditAnswer:
-    hidden = is_hidden(entry)
-    withheld: dict[str, Any] = {"before": {}, "after": {}} if hidden else {}
-    return AuditAnswer.from_row(entry, key_made_by=made_by(entry), is_hidden=hidden, **withheld)
+    withheld: dict[str, Any] = {"before": {}, "after": {}} if entry.is_hidden else {}
+    return AuditAnswer.from_row(entry, **withheld)
 
 
 # The whole project as a file.

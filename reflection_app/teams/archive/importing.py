@@ -20,7 +20,7 @@ from notebook_app.public import Row, TakenTable
 from reflection_app.comparisons.models import Pair, PairJudgement
 from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import shortened
-from reflection_app.core.migrations import known_migrations
+from reflection_app.core.migrations import unknown_migrations
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.completeness.sampling import read_former
 from reflection_app.loops.storable import storable
@@ -90,7 +90,7 @@ def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> I
         found = manifest.get("migrations")
         if not isinstance(found, list) or any(not isinstance(one, str) for one in found):
             raise refuse(f"{MANIFEST}, migrations", "it is no list of names")
-        if newer := sorted(set(found) - known_migrations()):
+        if newer := unknown_migrations(found):
             raise refuse(
                 f"{MANIFEST}, migrations", f"the file is of a newer desk: {shortened(newer[0], 100)} is unknown"
             )

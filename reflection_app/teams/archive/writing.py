@@ -4,15 +4,12 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import batched
 from typing import IO
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.core.handlers.asgi import ASGIRequest
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
@@ -21,6 +18,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.models import Project
+from reflection_app.core.streamed import as_file
 from reflection_app.runs.models import Run
 from reflection_app.runs.seen import mark_seen
 from reflection_app.teams.archive.tables import (
@@ -42,15 +40,8 @@ VERSION = 1
 MANIFEST = "manifest.json"
 
 
-@dataclass(frozen=True)
-class Written:
-    """How many rows of each table are in the file."""
-
-    rows: dict[str, int]
-
-
-def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opinions: bool) -> Written:
-    """The project is in `file`, a zip that need not be seekable; the trail tells who took it.
+def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opinions: bool) -> dict[str, int]:
+    """Write the project into `file`, a zip that need not be seekable, and return how many rows each table has.
 
     With `hides_opinions`, what is said at seats of open blind panels stays out of it: nobody may read it yet.
     """
@@ -103,7 +94,7 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
             }
             archive.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2))
         audit(project.pk, actor, "project.exported", target=project, after={"rows": sum(counts.values())})
-    return Written(counts)
+    return counts
 
 
 def _as_json(value: object) -> object:
@@ -139,39 +130,8 @@ def whole_file(project: Project, *, actor: Actor) -> IO[bytes]:
 def file_response(request: HttpRequest, project: Project, *, actor: Actor) -> StreamingHttpResponse:
     """The answer with the whole file."""
     file = whole_file(project, actor=actor)
-    body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
-    headers = {
-        "Content-Disposition": f'attachment; filename="project-{project.slug}.zip"',
-        "Cache-Control": "no-store",
-    }
-    return StreamingHttpResponse(body, content_type="application/zip", headers=headers)
-
-
-class Pieces:
-    """The file piece by piece. Django closes it with the answer, also where nobody reads any of it."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def __iter__(self) -> Iterator[bytes]:
-        with self._file:
-            while piece := self._file.read(PIECE):
-                yield piece
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class PiecesOffTheLoop:
-    """The same for a server that must not wait for the disk, and would read an ordinary generator to its end first."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._file:
-            while piece := await sync_to_async(self._file.read)(PIECE):
-                yield piece
-
-    def close(self) -> None:
-        self._file.close()
+    pieces = iter(partial(file.read, PIECE), b"")
+    response = as_file(request, pieces, name=f"project-{project.slug}.zip", media_type="application/zip")
+    # Also where nobody reads any of it.
+    response._resource_closers.append(file.close)  # type: ignore[attr-defined]  # noqa: SLF001 - as Django's FileResponse
+    return response

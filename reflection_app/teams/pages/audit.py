@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cached_property
 from itertools import chain
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db.models import Manager, Q, QuerySet
@@ -28,7 +26,7 @@ from reflection_app.repairs.models import Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
 from reflection_app.sessions.models import Transcript
-from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by
+from reflection_app.teams.audit import AuditFilter, entries_for
 from reflection_app.teams.models import Secret, Tool, Webhook
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import Filters, id_of, list_page, text_of
@@ -62,18 +60,17 @@ def _pages(entries: QuerySet[AuditEntry]) -> Iterator[list[AuditEntry]]:
 
 
 def _facts(entry: AuditEntry) -> dict[str, object]:
-    hidden = is_hidden(entry)
     return {
         "id": str(entry.pk),
         "at": entry.created_at.isoformat(),
         "who": entry.actor_label,
-        "key_made_by": made_by(entry),
+        "key_made_by": entry.made_by,
         "action": entry.action,
         "target": entry.target,
         "target_id": str(entry.target_id),
-        "before": {} if hidden else entry.before,
-        "after": {} if hidden else entry.after,
-        "is_hidden": hidden,
+        "before": {} if entry.is_hidden else entry.before,
+        "after": {} if entry.is_hidden else entry.after,
+        "is_hidden": entry.is_hidden,
         "address": entry.address or "",
     }
 
@@ -140,8 +137,7 @@ LONGEST_VALUE = 300
 DEEPEST = 4
 
 
-@dataclass(frozen=True)
-class FieldChange:
+class FieldChange(NamedTuple):
     """One field before and after, None where it was not there."""
 
     name: str
@@ -149,8 +145,7 @@ class FieldChange:
     after: str | None
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(NamedTuple):
     fields: tuple[FieldChange, ...]
     left_out: int
 
@@ -195,9 +190,7 @@ WORDS: dict[str, Promise] = {
     "bulk.done": _("decided many reviews together"),
     "bulk.undo_begun": _("began to take back a bulk decision"),
     "bulk.undone": _("undid a bulk decision"),
-    "check_suggestion.decided": _("decided on a suggestion of how often to check"),
     "comment.added": _("commented"),
-    "comment.changed": _("changed a comment"),
     "comment.deleted": _("deleted a comment"),
     "comment.edited": _("edited a comment"),
     "comment.taken_back": _("deleted a comment"),
@@ -238,7 +231,6 @@ WORDS: dict[str, Promise] = {
     "member.confirmed": _("confirmed a member whom a key had invited"),
     "member.left": _("left the project"),
     "member.removed": _("removed a member"),
-    "member.skills_changed": _("changed a member's skills"),
     "member.role_changed": _("changed a member's role"),
     "judgements.imported": _("imported labels"),
     "judgements.deleted": _("deleted imported labels"),
@@ -258,8 +250,6 @@ WORDS: dict[str, Promise] = {
     "guidelines.changed": _("changed the guidelines"),
     "dashboard.changed": _("changed a shared dashboard"),
     "dashboard.deleted": _("deleted a shared dashboard"),
-    "example.kept": _("kept a review as an example"),
-    "example.dropped": _("took a review from the examples"),
     "project.created": _("created the project"),
     "project.deleted": _("deleted the project"),
     "project.exported": _("took the whole project along as a file"),
@@ -270,7 +260,6 @@ WORDS: dict[str, Promise] = {
     "queue.created": _("added a queue"),
     "queue.deleted": _("deleted a queue"),
     "queue.ordered": _("put the queues in another order"),
-    "referee.measured": _("kept a measurement of the referee"),
     "report.class_confirmed": _("found the class of an error right"),
     "report.class_corrected": _("corrected the class of an error"),
     "retention.carried_out": _("deleted expired data"),
@@ -279,7 +268,6 @@ WORDS: dict[str, Promise] = {
     "review.assigned": _("assigned a review"),
     "review.claimed": _("claimed a review"),
     "review.decided": _("decided a review"),
-    "review.handed_over": _("reassigned a review"),
     "review.opinion": _("gave a blind opinion"),
     "review.released": _("released a review to the queue"),
     "review.skipped": _("skipped a review"),
@@ -376,28 +364,14 @@ def words_of(action: str) -> str:
 LOOKED_AT = 1_000
 
 
-@dataclass(frozen=True)
-class Line:
-    """An entry as the page shows it."""
+class Line(NamedTuple):
+    """An entry as the page shows it; without its changes as long as they are hidden."""
 
     entry: AuditEntry
     link: str
-
-    @property
-    def is_hidden(self) -> bool:
-        return is_hidden(self.entry)
-
-    @cached_property
-    def changes(self) -> Changes:
-        return Changes((), 0) if self.is_hidden else changes_between(self.entry.before, self.entry.after)
-
-    @property
-    def words(self) -> str:
-        return words_of(self.entry.action)
-
-    @property
-    def target(self) -> str:
-        return str(TARGETS.get(self.entry.target, self.entry.target))
+    words: str
+    target: str
+    changes: Changes | None
 
 
 @project_page(Permission.READ_AUDIT)
@@ -409,7 +383,16 @@ def audit_page(request: DeskRequest) -> HttpResponse:
 
     def lines(entries: list[AuditEntry]) -> list[Line]:
         links = links_of(entries, project=project)
-        return [Line(entry, links.get((entry.target, entry.target_id), "")) for entry in entries]
+        return [
+            Line(
+                entry,
+                link=links.get((entry.target, entry.target_id), ""),
+                words=words_of(entry.action),
+                target=str(TARGETS.get(entry.target, entry.target)),
+                changes=None if entry.is_hidden else changes_between(entry.before, entry.after),
+            )
+            for entry in entries
+        ]
 
     return list_page(
         request,

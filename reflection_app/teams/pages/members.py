@@ -1,9 +1,6 @@
 """Members and invitations, API keys, and who may do what."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from types import MappingProxyType
 from uuid import UUID
 
 from django.conf import settings
@@ -14,14 +11,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.audit import Actor, client_address
-from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.errors import ActionError, wrong
 from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
 from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.teams.members import (
@@ -112,11 +108,9 @@ def _days(text: str) -> int:
 
 
 @project_page(Permission.MANAGE_MEMBERS)
-@require_http_methods(["GET", "HEAD", "POST"])
+@post_only(page="members")
 def set_role(request: DeskRequest, user_id: int) -> HttpResponse:
-    """Acts on POST; opened by hand, it leads to the members. A lower role asks first what becomes of their keys."""
-    if request.method != "POST":
-        return back_to(request, "members")
+    """Gives another role. A lower role asks first what becomes of their keys."""
     project, role = request.place.project, request.POST.get("role", "")
     member = Membership.objects.select_related("user").filter(project=project, user=user_id).first()
     if member is not None and ASKED not in request.POST and role in Role.values:
@@ -171,12 +165,9 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
 
 
 @project_page(Permission.MANAGE_MEMBERS)
-@require_http_methods(["GET", "HEAD", "POST"])
+@post_only(page="members")
 def revoke(request: DeskRequest, invitation_id: UUID) -> HttpResponse:
-    """Acts on POST; opened by hand, it leads to the members."""
     invitation = get_object_or_404(Invitation, project=request.place.project, pk=invitation_id)
-    if request.method != "POST":
-        return back_to(request, "members")
     revoke_invitation(invitation, actor=request.place.actor)
     return back_to(request, "members", message=_("The invitation no longer works."))
 
@@ -271,8 +262,7 @@ def create_key(request: DeskRequest) -> HttpResponse:
         expires_at = None
         if form.values["days"]:
             if not 1 <= (days := _days(form.values["days"])) <= 3650:
-                wrong = {"field": "days", "message": _("1 to 3650 days")}
-                raise InvalidInput(_("When should the key expire?"), errors=[wrong])
+                raise wrong("days", _("1 to 3650 days"), said=_("When should the key expire?"))
             expires_at = timezone.now() + timedelta(days=days)
         _key, secret = create_api_key(
             project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
@@ -295,50 +285,7 @@ def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
     return back_to(request, "keys", message=_("The key “%(name)s” no longer works.") % {"name": key.name})
 
 
-# The permissions of the matrix in the words of the page that shows it, and of the written table.
-
-PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
-    {
-        Permission.READ: gettext_lazy("read tasks, runs, sessions, tickets, reports, tools and settings"),
-        Permission.CONNECT: gettext_lazy("speak MCP at all; each tool needs what the same call over REST needs"),
-        Permission.READ_QUEUE: gettext_lazy("read reviews, questions and comments"),
-        Permission.READ_METRICS: gettext_lazy("read metrics, calibration and how far reviewers agree"),
-        Permission.READ_NOTEBOOK: gettext_lazy("read entries of the notebook, their versions and conflicts"),
-        Permission.READ_LIFT: gettext_lazy("read what lessons do"),
-        Permission.RECALL: gettext_lazy("be told lessons and rules, and take the notebook along"),
-        Permission.READ_AUDIT: gettext_lazy("read who did what"),
-        Permission.HAND_IN: gettext_lazy("hand in tasks, attempts, sessions and failures; cancel and fork runs"),
-        Permission.ASK_FOR_REVIEW: gettext_lazy("ask for a review"),
-        Permission.REVIEW: gettext_lazy("decide reviews and instructions, answer questions, comment, order a redo"),
-        Permission.PROPOSE_ENTRIES: gettext_lazy("propose entries to the notebook, and tell how it went with lessons"),
-        Permission.CURATE: gettext_lazy("decide on entries, edit and merge them, settle conflicts"),
-        Permission.IMPORT_ENTRIES: gettext_lazy("bring entries in from files"),
-        Permission.IMPORT_JUDGEMENTS: gettext_lazy("import labels for calibration, and delete imports"),
-        Permission.UNDO_OTHERS: gettext_lazy("take back what others decided, began or said"),
-        Permission.DELETE_TASKS: gettext_lazy("delete tasks with their runs"),
-        Permission.CHANGE_TOOLS: gettext_lazy("add, change, try and delete tools and their secrets"),
-        Permission.CHANGE_SETTINGS: gettext_lazy("change limits, the review policy and how the project learns"),
-        Permission.MANAGE_MEMBERS: gettext_lazy("invite and remove members, and change their roles"),
-        Permission.MANAGE_KEYS: gettext_lazy("create and revoke API keys"),
-        Permission.MANAGE_WEBHOOKS: gettext_lazy("add, change and test webhooks and channels"),
-        Permission.EXPORT_PROJECT: gettext_lazy("take the whole project along"),
-        Permission.DELETE_DATA: gettext_lazy("decide how long things are kept, and delete the project"),
-    }
-)
-
-
 # Who may do what: the permission matrix as the project's members see it, in its own order.
-
-
-@dataclass(frozen=True)
-class PermissionLine:
-    """A permission, with whether each role has it and the scopes of keys that do."""
-
-    words: Promise
-    roles: list[bool]
-    scopes: list[str]
-    together: bool
-    any_scope: bool
 
 
 @project_page()
@@ -346,14 +293,8 @@ class PermissionLine:
 def permissions_page(request: DeskRequest) -> HttpResponse:
     own = Role(request.place.membership.role)
     lines = [
-        PermissionLine(
-            words=PERMISSIONS[permission],
-            roles=[role.rank >= grant.role.rank for role in Role],
-            scopes=[scope.value for scope in grant.scopes],
-            together=grant.together,
-            any_scope=set(grant.scopes) == set(Scope),
-        )
+        (permission.label, [role.rank >= grant.role.rank for role in Role], grant)
         for permission, grant in GRANTS.items()
     ]
-    context = {"lines": lines, "roles": [(role.label, role is own) for role in Role]}
+    context = {"lines": lines, "every_scope": tuple(Scope), "roles": [(role.label, role is own) for role in Role]}
     return render(request, "teams/settings/permissions.html", context)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.core.errors import Conflict, InvalidInput
+from reflection_app.core.errors import Conflict, wrong
 from reflection_app.core.permissions import Permission
 from reflection_app.runs.events import Event, EventType
 from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
@@ -253,8 +253,7 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
             change_webhook(webhook, WebhookChange(is_enabled=False), actor=actor)
             message = gettext("Switched off. What still waited is given up.")
         case _other:
-            message = gettext("resumed, on or off")
-            raise InvalidInput(gettext("What is the webhook to be?"), errors=[{"field": "to", "message": message}])
+            raise wrong("to", gettext("resumed, on or off"), said=gettext("What is the webhook to be?"))
     return back_to(request, "webhook", webhook.pk, message=message)
 
 

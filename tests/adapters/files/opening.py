@@ -2,32 +2,23 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Any
 
-from reflection_app.adapters.files import inspect_files
+from reflection_app.adapters.files import Produced, inspect_files
 from reflection_app.adapters.files.inside import look
 from reflection_app.loops.completeness.files import FaultCode, FileFacts, FileRequirement
 
 
-@dataclass(frozen=True)
-class File:
-    name: str
-    content: bytes | None
-
-    @property
-    def size(self) -> int:
-        return len(self.content or b"")
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.content or b"").hexdigest()
+def produced(name: str, content: bytes | None) -> Produced:
+    """A file of this name; nobody may open it where it has no content."""
+    held = content or b""
+    return Produced(name, content, len(held), hashlib.sha256(held).hexdigest())
 
 
 def inspect_file(content: bytes, *, name: str, each_s: float = 10.0, **asked: Any) -> FileFacts:
     """Return the facts of one file; `asked` is what a task requires of it."""
     required = [FileRequirement.model_validate({"path": name} | asked)] if asked else []
-    (facts,) = inspect_files([File(name, content)], required, each_s=each_s, deadline_s=each_s * 3 + 1).files
+    (facts,) = inspect_files([produced(name, content)], required, each_s=each_s, deadline_s=each_s * 3 + 1).files
     return facts
 
 

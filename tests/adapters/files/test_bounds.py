@@ -12,18 +12,18 @@ from reflection_app.adapters.files.libraries import get_libraries
 from reflection_app.adapters.sandbox import bwrap
 from reflection_app.loops.completeness.files import FaultCode, FileKind, FileRequirement, WhyNot
 from tests.adapters.files import broken, whole
-from tests.adapters.files.opening import File, codes, inspect_file
+from tests.adapters.files.opening import codes, inspect_file, produced
 
 
 def test_bombs_are_told_in_seconds_and_leave_no_memory_taken() -> None:
     bombs = [
-        File("a.zip", broken.zip_bomb()),
-        File("b.zip", broken.nested_bomb()),
-        File("c.gz", broken.gzip_bomb()),
-        File("d.png", broken.png_of(60_000, 60_000)),
-        File("e.docx", broken.with_entities(whole.document(), "word/document.xml")),
-        File("f.xml", broken.BOMB.replace(b"DOCTYPE w", b"DOCTYPE x") + b"<x>&j;</x>"),
-        File("g.json", b"[" * 5_000_000),
+        produced("a.zip", broken.zip_bomb()),
+        produced("b.zip", broken.nested_bomb()),
+        produced("c.gz", broken.gzip_bomb()),
+        produced("d.png", broken.png_of(60_000, 60_000)),
+        produced("e.docx", broken.with_entities(whole.document(), "word/document.xml")),
+        produced("f.xml", broken.BOMB.replace(b"DOCTYPE w", b"DOCTYPE x") + b"<x>&j;</x>"),
+        produced("g.json", b"[" * 5_000_000),
     ]
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     told = inspect_files(bombs)
@@ -33,8 +33,8 @@ def test_bombs_are_told_in_seconds_and_leave_no_memory_taken() -> None:
 
 
 def test_a_hostile_file_spoils_the_facts_of_no_other() -> None:
-    good = File("sales.csv", whole.csv_file())
-    told = inspect_files([good, File("a.zip", broken.zip_bomb()), File("b.json", b"[" * 5_000_000), good])
+    good = produced("sales.csv", whole.csv_file())
+    told = inspect_files([good, produced("a.zip", broken.zip_bomb()), produced("b.json", b"[" * 5_000_000), good])
     assert [one.is_good for one in told.files] == [True, False, False, True]
 
 
@@ -65,6 +65,14 @@ def test_a_file_that_is_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch)
     assert not facts.is_whole
 
 
+def looked_by(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on this code looks at files, inside of the sandbox."""
+    parts = f"{child.INSIDE}.look".split(".")
+    packages = [(".".join(parts[:length]), None) for length in range(1, len(parts))]
+    code = compile(source, "look.py", "exec")
+    monkeypatch.setattr(child, "modules_inside", lambda: (*packages, (".".join(parts), code)))
+
+
 LOOK_AROUND = """
 import os, socket
 def look(item, report_end):
@@ -93,21 +101,10 @@ def test_the_process_sees_the_libraries_and_nothing_of_the_host(monkeypatch: pyt
     folders = [path for path in libraries.shown if Path(path).is_dir()]
     assert any(path.endswith("/PIL") for path in folders)
     beside = [f"{libraries.path[0]}/django", "/proc/1", "/etc/passwd", __file__]
-    code = compile(LOOK_AROUND.replace("PLACES", repr(beside)).replace("FOLDERS", repr(folders)), "look.py", "exec")
-    parts = f"{child.INSIDE}.look".split(".")
-    packages = [(".".join(parts[:length]), None) for length in range(1, len(parts))]
-    monkeypatch.setattr(child, "modules_inside", lambda: (*packages, (".".join(parts), code)))
+    looked_by(LOOK_AROUND.replace("PLACES", repr(beside)).replace("FOLDERS", repr(folders)), monkeypatch)
     answer = next(child.ask([{}], limits=child.LIMITS))
     assert answer.record is not None
     assert answer.record.report == b"[]"
-
-
-FORGED = """
-import os
-def look(item, report_end):
-    os.write(report_end, ANSWER)
-    os._exit(0)
-"""
 
 
 @pytest.mark.parametrize(
@@ -125,20 +122,16 @@ def look(item, report_end):
     ],
 )
 def test_an_answer_that_is_none_is_the_files_fault(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = compile(FORGED.replace("ANSWER", repr(answer)), "look.py", "exec")
-    parts = f"{child.INSIDE}.look".split(".")
-    packages = [(".".join(parts[:length]), None) for length in range(1, len(parts))]
-    monkeypatch.setattr(child, "modules_inside", lambda: (*packages, (".".join(parts), code)))
+    looked_by(
+        f"import os\ndef look(item, report_end):\n    os.write(report_end, {answer!r})\n    os._exit(0)", monkeypatch
+    )
     facts = inspect_file(b"{}", name="a.json")
     assert codes(facts) == {FaultCode.UNREADABLE}
     assert facts.name == "a.json"
 
 
 def test_a_file_whose_process_dies_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = compile("import os\ndef look(item, report_end):\n    os.kill(os.getpid(), 11)", "look.py", "exec")
-    parts = f"{child.INSIDE}.look".split(".")
-    packages = [(".".join(parts[:length]), None) for length in range(1, len(parts))]
-    monkeypatch.setattr(child, "modules_inside", lambda: (*packages, (".".join(parts), code)))
+    looked_by("import os\ndef look(item, report_end):\n    os.kill(os.getpid(), 11)", monkeypatch)
     facts = inspect_file(b"{}", name="a.json")
     assert [(one.code, one.actual) for one in facts.faults] == [(FaultCode.UNREADABLE, "SIGSEGV")]
 
@@ -172,7 +165,7 @@ def test_what_no_library_reads_is_not_called_good() -> None:
 
 
 def test_files_that_had_no_turn_are_not_looked_at() -> None:
-    files = [File(f"{number}.csv", b"a,b\n" + b'"x",1\n' * 3_000_000) for number in range(4)]
+    files = [produced(f"{number}.csv", b"a,b\n" + b'"x",1\n' * 3_000_000) for number in range(4)]
     told = inspect_files(files, deadline_s=1.0, each_s=1.0)
     assert len(told.files) == 4
     assert told.files[-1].why_not == WhyNot.NO_TIME
@@ -180,10 +173,10 @@ def test_files_that_had_no_turn_are_not_looked_at() -> None:
 
 def test_files_are_met_by_requirements_and_the_rest_is_missing() -> None:
     files = [
-        File("out/charts/north.png", whole.picture()),
-        File("out/charts/south.png", whole.picture("JPEG")),
-        File("report.md", b"# Report\n"),
-        File("out/sales.csv", whole.csv_file()),
+        produced("out/charts/north.png", whole.picture()),
+        produced("out/charts/south.png", whole.picture("JPEG")),
+        produced("report.md", b"# Report\n"),
+        produced("out/sales.csv", whole.csv_file()),
     ]
     told = inspect_files(
         files,
@@ -206,7 +199,7 @@ def test_files_are_met_by_requirements_and_the_rest_is_missing() -> None:
 
 
 def test_more_files_than_can_be_told_of_leave_out_those_that_nothing_is_asked_of() -> None:
-    files = [File(f"{number}.txt", b"text") for number in range(210)]
+    files = [produced(f"{number}.txt", b"text") for number in range(210)]
     told = inspect_files(files, [FileRequirement(path="209.txt")])
     assert len(told.files) == 200
     assert told.files[-1].name == "209.txt"

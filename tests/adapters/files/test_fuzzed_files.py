@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from reflection_app.adapters.files import inspect_files
+from reflection_app.adapters.files import Produced, inspect_files
 from reflection_app.loops.completeness.files import FaultCode, FileFacts
 from tests.adapters.files import whole
-from tests.adapters.files.opening import File
+from tests.adapters.files.opening import produced
 from tests.adapters.files.test_whole_files import WHOLE
 
 SEED = 21
@@ -32,7 +32,7 @@ def spoiled(content: bytes, chance: random.Random) -> bytes:
     return content[:at] + content[at:end] * chance.randint(2, 50) + content[end:]
 
 
-def looked_at(files: list[File]) -> list[FileFacts]:
+def looked_at(files: list[Produced]) -> list[FileFacts]:
     told = inspect_files(files, deadline_s=300).files
     assert len(told) == len(files)
     for one in told:
@@ -48,8 +48,8 @@ def test_files_that_break_off_anywhere_are_named() -> None:
     cuts = [
         (chance.randrange(1, len(content)), len(content) - 2)[number % 2] for number, (_, content) in enumerate(named)
     ]
-    files = [File(name, content[:at]) for (name, content), at in zip(named, cuts, strict=True)]
-    files.append(File("chart.png", whole.picture()[:-20]))
+    files = [produced(name, content[:at]) for (name, content), at in zip(named, cuts, strict=True)]
+    files.append(produced("chart.png", whole.picture()[:-20]))
     assert [one.name for one in looked_at(files) if not one.faults] == []
 
 
@@ -57,5 +57,5 @@ def test_files_that_break_off_anywhere_are_named() -> None:
 @pytest.mark.parametrize("part", range(8))
 def test_spoiled_files_bring_nothing_down(part: int) -> None:
     chance = random.Random(SEED + part)
-    files = [File(name, spoiled(content, chance)) for name, content, _, _ in WHOLE[part::8] for _ in range(25)]
+    files = [produced(name, spoiled(content, chance)) for name, content, _, _ in WHOLE[part::8] for _ in range(10)]
     assert looked_at(files)

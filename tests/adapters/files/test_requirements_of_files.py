@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from reflection_app.adapters.files import inspect_files, inspecting
+from reflection_app.adapters.files import Produced, inspect_files, inspecting
 from reflection_app.adapters.files.child import Answer
 from reflection_app.adapters.files.inside.found import Found
 from reflection_app.adapters.files.inside.office import inspect_workbook
@@ -15,10 +15,10 @@ from reflection_app.adapters.sandbox.process import Record
 from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.completeness.files import FaultCode, FileKind, FileRequirement, WhyNot, fits
 from tests.adapters.files import whole
-from tests.adapters.files.opening import File, inspect_here
+from tests.adapters.files.opening import inspect_here, produced
 
 
-def checked(file: File, *required: dict[str, Any]) -> FilesChecked:
+def checked(file: Produced, *required: dict[str, Any]) -> FilesChecked:
     requirements = tuple(FileRequirement.model_validate(one) for one in required)
     return FilesChecked(inspect_files([file], requirements), requirements)
 
@@ -50,20 +50,24 @@ def test_a_file_of_another_name_is_another_file(name: str, path: str) -> None:
 
 def test_each_of_several_requirements_on_one_file_is_held_against_it() -> None:
     first = {"path": "*.json", "schema": {"type": "object"}}
-    schema = checked(File("data.json", b'{"a": 1}'), first, {"path": "data.json", "schema": {"required": ["total"]}})
+    schema = checked(
+        produced("data.json", b'{"a": 1}'), first, {"path": "data.json", "schema": {"required": ["total"]}}
+    )
     assert [one.fault.code for one in schema.deciding] == [FaultCode.SCHEMA]
-    kind = checked(File("data.csv", whole.csv_file()), {"path": "*.csv", "kind": "csv"}, {"path": "*", "kind": "json"})
+    kind = checked(
+        produced("data.csv", whole.csv_file()), {"path": "*.csv", "kind": "csv"}, {"path": "*", "kind": "json"}
+    )
     assert [one.fault.code for one in kind.deciding] == [FaultCode.OTHER_KIND]
 
 
 def test_data_without_an_ending_is_held_against_its_schema() -> None:
-    facts = checked(File("data", b'{"a": 1}'), {"path": "data", "schema": {"required": ["total"]}})
+    facts = checked(produced("data", b'{"a": 1}'), {"path": "data", "schema": {"required": ["total"]}})
     assert [one.fault.code for one in facts.deciding] == [FaultCode.SCHEMA]
 
 
 @pytest.mark.parametrize("name", ["data.yaml", "data.csv"])
 def test_a_schema_is_not_met_by_a_format_that_nobody_here_finds_data_in(name: str) -> None:
-    told = checked(File(name, b"a: 1\n"), {"path": "data.*", "schema": {"required": ["total"]}})
+    told = checked(produced(name, b"a: 1\n"), {"path": "data.*", "schema": {"required": ["total"]}})
     assert [one.why_not for one in told.inspected.files] == [WhyNot.NO_READER]
     assert (told.deciding, told.results, len(told.unknown)) == ((), (), 1)
 
@@ -76,7 +80,7 @@ def test_an_archive_made_on_a_mac_has_the_entry_by_its_name() -> None:
 
 def test_a_file_that_is_not_opened_for_want_of_room_is_not_missing() -> None:
     requirement = FileRequirement(path="*.csv", min_files=2)
-    told = inspect_files([File("a.csv", whole.csv_file()), File("b.csv", None)], [requirement])
+    told = inspect_files([produced("a.csv", whole.csv_file()), produced("b.csv", None)], [requirement])
     assert told.missing == ()
     assert [one.why_not for one in told.files] == ["", WhyNot.NO_TIME]
 
@@ -84,7 +88,7 @@ def test_a_file_that_is_not_opened_for_want_of_room_is_not_missing() -> None:
 def test_a_process_that_opened_one_file_cannot_tell_of_another() -> None:
     forged = b'{"name": "required.csv", "sha256": "0", "size": 1, "kind": "csv", "rows": 1000}'
     record = Record(0, "ended", 0, 1.0, forged, b"", b"")
-    wanted = inspecting.Wanted(File("other.csv", b"a,b\n"))
+    wanted = inspecting.Wanted(produced("other.csv", b"a,b\n"))
     facts = inspecting._read(wanted, Answer(record), each_s=1.0)
     assert (facts.name, facts.size, facts.rows) == ("other.csv", 4, 1000)
     assert len(facts.sha256) == 64
@@ -101,7 +105,7 @@ def test_a_process_that_opened_one_file_cannot_tell_of_another() -> None:
 def test_names_of_a_file_that_breaks_off_are_not_said_to_be_missing(
     name: str, content: bytes, required: dict[str, Any]
 ) -> None:
-    found = checked(File(name, content[: len(content) * 2 // 3]), {"path": name} | required)
+    found = checked(produced(name, content[: len(content) * 2 // 3]), {"path": name} | required)
     assert [(one.fault.code, one.fault.actual) for one in found.deciding] == [(FaultCode.TRUNCATED, "")]
 
 
@@ -109,7 +113,7 @@ def test_names_of_a_file_that_breaks_off_are_not_said_to_be_missing(
     ("name", "content"), [("sales.csv", b",,,,\n,,,,\n"), ("sales.csv", b"# nothing yet\n"), ("sales.csv", b"a,b\n")]
 )
 def test_a_table_without_a_row_does_not_have_the_least_of_rows(name: str, content: bytes) -> None:
-    told = checked(File(name, content), {"path": name, "min_rows": 1})
+    told = checked(produced(name, content), {"path": name, "min_rows": 1})
     assert [one.fault.code for one in told.deciding] == [FaultCode.TOO_FEW_ROWS]
 
 
@@ -125,13 +129,13 @@ def test_a_table_without_a_row_does_not_have_the_least_of_rows(name: str, conten
 def test_what_nobody_can_count_in_a_file_is_neither_met_nor_missed(
     name: str, content: bytes, least: dict[str, int]
 ) -> None:
-    told = checked(File(name, content), {"path": name, **least})
+    told = checked(produced(name, content), {"path": name, **least})
     assert (told.deciding, told.results, len(told.unknown)) == ((), (), 1)
 
 
 def test_slow_files_beside_a_required_one_do_not_use_up_its_time() -> None:
-    slow = [File(f"{number}.md", b"<div>\n" + b"<a " * 300_000) for number in range(3)]
-    files = [*slow, File("sales.csv", whole.csv_file())]
+    slow = [produced(f"{number}.md", b"<div>\n" + b"<a " * 300_000) for number in range(3)]
+    files = [*slow, produced("sales.csv", whole.csv_file())]
     told = inspect_files(files, [FileRequirement(path="sales.csv")], each_s=2, deadline_s=3)
     assert [one.name for one in told.files] == ["0.md", "1.md", "2.md", "sales.csv"]
     assert told.files[-1].rows == len(whole.csv_file().splitlines()) - 1
@@ -140,9 +144,9 @@ def test_slow_files_beside_a_required_one_do_not_use_up_its_time() -> None:
 def test_rows_of_very_many_cells_end_in_time_and_their_columns_are_known() -> None:
     book, written = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet()
-    for _ in range(20):
-        sheet.append([f"c{number}" for number in range(16_384)])
+    for _ in range(3):
+        sheet.append([f"c{number}" for number in range(3_000)])
     book.save(written)
-    found = Found(kind=FileKind.XLSX, media_type="", time_s=1.0)
+    found = Found(kind=FileKind.XLSX, media_type="", time_s=0.0)
     inspect_workbook(written.getvalue(), found)
     assert (found.is_whole, found.columns[:2], found.faults) == (False, ["c0", "c1"], [])

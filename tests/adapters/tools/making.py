@@ -11,17 +11,17 @@ from reflection_app.runs.models import Run
 from reflection_app.runs.tool_calling import call_tool
 from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import SecretInput, ToolInput, create_tool, save_secret
-from tests.factories import submit
+from tests import given
 
 SECRET_VALUE = "s3cret+value/with=%signs"
 ANYTHING: dict[str, Any] = {"type": "object"}
 
 
-def http_tool(project: Project, url: str, *, name: str = "lookup", **given: Any) -> Tool:
+def http_tool(project: Project, url: str, *, name: str = "lookup", **sent: Any) -> Tool:
     """A tool that asks `url`; arguments named in the address are texts."""
-    config: dict[str, Any] = {"url": url, **{key: given.pop(key) for key in ("method", "headers") if key in given}}
-    parameters = given.pop("parameters", {"type": "object", "properties": {"city": {"type": "string"}}})
-    tool = ToolInput(name=name, kind="http", config=config, parameters=parameters, **given)
+    config: dict[str, Any] = {"url": url, **{key: sent.pop(key) for key in ("method", "headers") if key in sent}}
+    parameters = sent.pop("parameters", {"type": "object", "properties": {"city": {"type": "string"}}})
+    tool = ToolInput(name=name, kind="http", config=config, parameters=parameters, **sent)
     return create_tool(project, tool, actor=Actor())
 
 
@@ -30,7 +30,7 @@ def secret(project: Project, origin: str, *, name: str = "TOKEN", value: str = S
 
 
 def run_of(project: Project, **submission: Any) -> Run:
-    return submit(project, **submission)
+    return given.submitted_run(project, **submission)
 
 
 def call(run: Run, tool: str, *, key: str = "call-1", timeout_s: float = 5, **arguments: Any) -> ToolResult:

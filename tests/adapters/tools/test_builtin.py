@@ -7,8 +7,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.runs.models import Run
 from reflection_app.teams.tools import add_builtin_tools
+from tests import given
 from tests.adapters.tools.making import call, run_of
-from tests.factories import make_project
 from tests.pace import within
 
 pytestmark = pytest.mark.django_db
@@ -21,13 +21,13 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def run(module_transaction: None) -> Run:
-    project = make_project()
+    project = given.project()
     add_builtin_tools(project, actor=Actor())
     return run_of(project, files=FILES)
 
 
 def test_they_are_registered_once() -> None:
-    project = make_project()
+    project = given.project()
     assert {tool.name for tool in add_builtin_tools(project, actor=Actor())} == {"python", "read_file", "grep_search"}
     assert add_builtin_tools(project, actor=Actor()) == []
 

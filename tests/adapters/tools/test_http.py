@@ -14,15 +14,15 @@ from reflection_app.adapters.tools.http import retry_after_s
 from reflection_app.adapters.tools.url_template import expand
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.runs.tool_calling import idempotency_key
+from tests import given
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import ANYTHING, call, http_tool, run_of
-from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 
 
 def test_arguments_fill_the_address_and_the_rest_is_the_query() -> None:
-    project = make_project()
+    project = given.project()
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     with RawServer(reply(b'{"sky": "clear"}', content_type="application/json")) as server:
         http_tool(project, f"{server.url}/weather/{{city}}?lang=en", parameters=schema)
@@ -36,7 +36,7 @@ def test_arguments_fill_the_address_and_the_rest_is_the_query() -> None:
 
 
 def test_with_a_body_the_rest_is_json() -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(reply()) as server:
         http_tool(project, f"{server.url}/{{city}}", method="POST", headers={"X-Kind": "test"})
         assert call(run_of(project), "lookup", city="Köln", more={"a": [1, None, "ü"]}).ok
@@ -53,7 +53,7 @@ def test_an_argument_cannot_climb_out_of_its_part_of_the_path(city: str) -> None
 
 
 def test_an_argument_that_does_not_fit_is_told_and_nothing_sent() -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(reply()) as server:
         http_tool(project, f"{server.url}/{{city}}")
         run = run_of(project)
@@ -68,7 +68,7 @@ def test_an_argument_that_does_not_fit_is_told_and_nothing_sent() -> None:
 
 
 def test_a_bad_status_is_a_failure_that_keeps_what_was_said() -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(reply(b"slow down", status="429 Too Many Requests", retry_after="7")) as server:
         http_tool(project, server.url)
         result = call(run_of(project), "lookup")
@@ -87,7 +87,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
 
 
 def test_a_long_answer_is_shortened_and_what_is_no_text_is_only_described() -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(reply(b"a" * 100_000 + b"\x00end")) as server:
         http_tool(project, server.url)
         long = call(run_of(project), "lookup")
@@ -101,7 +101,7 @@ def test_a_long_answer_is_shortened_and_what_is_no_text_is_only_described() -> N
 
 
 def test_failures_of_the_way_there_have_their_kinds(settings: Settings) -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(lambda *_: time.sleep(60)) as server:
         http_tool(project, server.url, name="silent", timeout_s=30)
         http_tool(project, server.url, name="impatient", timeout_s=0.5)
@@ -116,7 +116,7 @@ def test_failures_of_the_way_there_have_their_kinds(settings: Settings) -> None:
 
 
 def test_nobody_listening_a_huge_answer_and_a_tool_that_is_gone() -> None:
-    project = make_project()
+    project = given.project()
     run = run_of(project)
     http_tool(project, "http://127.0.0.1:1/", name="nobody")
     assert call(run, "nobody").failure is ToolFailure.UNREACHABLE
@@ -131,12 +131,12 @@ def test_nobody_listening_a_huge_answer_and_a_tool_that_is_gone() -> None:
 
 
 def test_a_tool_of_another_project_is_not_found() -> None:
-    http_tool(make_project(), "http://127.0.0.1:1/", name="theirs")
-    assert call(run_of(make_project()), "theirs").failure is ToolFailure.UNKNOWN_TOOL
+    http_tool(given.project(), "http://127.0.0.1:1/", name="theirs")
+    assert call(run_of(given.project()), "theirs").failure is ToolFailure.UNKNOWN_TOOL
 
 
 def test_a_long_or_odd_step_key_is_hashed_and_stays_the_same() -> None:
-    run = run_of(make_project())
+    run = run_of(given.project())
     key = idempotency_key(run.pk, "ключ" * 40)
     assert key == idempotency_key(run.pk, "ключ" * 40)
     assert key != idempotency_key(run.pk, "ключ" * 41)

@@ -13,9 +13,9 @@ from reflection_app.loops.tool_permission import Ground
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.performing import perform
+from tests import given
 from tests.adapters.outgoing.server import Heard, RawServer, reply
 from tests.adapters.tools.making import SECRET_VALUE, call, http_tool, run_of, secret
-from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -27,7 +27,7 @@ def lookup_call(*, timeout_s: float, key: str = "k") -> CallTool:
 
 
 def test_a_tasks_tool_call_is_a_step_of_its_run_and_its_secret_is_in_none() -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(lambda heard, to: reply(heard.headers["authorization"].encode())(heard, to)) as server:
         secret(project, server.url)
         headers = {"Authorization": "Bearer {secret:TOKEN}"}
@@ -57,7 +57,7 @@ def test_a_tasks_tool_call_is_a_step_of_its_run_and_its_secret_is_in_none() -> N
     ],
 )
 def test_an_answer_with_status_200_that_reports_an_error_is_a_failed_call(answered: bytes, ok: bool) -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(reply(answered)) as server:
         http_tool(project, server.url)
         result = call(run_of(project), "lookup", city="Bern")
@@ -67,7 +67,7 @@ def test_an_answer_with_status_200_that_reports_an_error_is_a_failed_call(answer
 
 
 def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
-    project = make_project()
+    project = given.project()
     with RawServer(reply()) as server:
         http_tool(project, server.url)
         run = run_of(project)
@@ -80,7 +80,7 @@ def test_a_call_made_again_after_a_crash_carries_the_same_key() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_no_database_connection_is_held_while_a_tool_works() -> None:
-    project = make_project()
+    project = given.project()
     held: list[bool] = []
     mine = connection
 
@@ -105,7 +105,7 @@ def test_no_database_connection_is_held_while_a_tool_works() -> None:
 
 
 def test_a_call_takes_no_longer_than_the_effect_says_and_its_duration_is_kept() -> None:
-    project = make_project()
+    project = given.project()
 
     def silent(_heard: Heard, to: socket.socket) -> None:
         to.settimeout(60)

@@ -18,9 +18,9 @@ from reflection_app.core.models import Project
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.teams.models import Secret
 from reflection_app.teams.tools import SecretInput, delete_secret, save_secret, try_tool
+from tests import given
 from tests.adapters.outgoing.server import Heard, RawServer, by_path, reply
 from tests.adapters.tools.making import SECRET_VALUE, call, http_tool, run_of, secret
-from tests.factories import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
 HEADERS = {"Authorization": "Bearer {secret:TOKEN}"}
@@ -33,7 +33,7 @@ def everything_stored() -> str:
 
 
 def project_with_tool(server: RawServer) -> Project:
-    project = make_project()
+    project = given.project()
     secret(project, server.url)
     http_tool(project, f"{server.url}/", headers=HEADERS)
     return project
@@ -138,7 +138,7 @@ def test_a_new_secret_key_makes_secrets_unreadable_unless_the_old_one_is_kept(se
 
 
 def test_a_secret_is_replaced_under_its_name_and_each_change_is_audited_without_values() -> None:
-    project = make_project()
+    project = given.project()
     first = secret(project, "https://a.example")
     second = secret(project, "https://b.example/path?x", value="another-value")
     assert first.pk == second.pk
@@ -163,8 +163,8 @@ def test_a_secret_is_replaced_under_its_name_and_each_change_is_audited_without_
     ],
 )
 def test_a_secret_that_cannot_be_used_is_refused_at_its_field(wrong: dict[str, str], field: str) -> None:
-    given = {"name": "TOKEN", "origin": "https://a.example", "value": SECRET_VALUE} | wrong
+    sent = {"name": "TOKEN", "origin": "https://a.example", "value": SECRET_VALUE} | wrong
     with pytest.raises(InvalidInput) as refusal:
-        save_secret(make_project(), SecretInput.model_validate(given), actor=Actor())
+        save_secret(given.project(), SecretInput.model_validate(sent), actor=Actor())
     assert [error["field"] for error in refusal.value.errors] == [field]
     assert not Secret.objects.exists()

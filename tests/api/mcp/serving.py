@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -20,9 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from reflection_app.config.up.desk import answers
 from reflection_app.config.up.preconditions import free_port
 from reflection_app.config.up.processes import ASGI, WEB_SERVER
+from tests.config.waiting import wait_until
 from tests.pace import PATIENCE_S
-
-STARTS_WITHIN_S = PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,7 @@ def serving(folder: Path) -> Iterator[Server]:
         environment = os.environ | {"DATABASE_URL": database}
         process = subprocess.Popen(argv, stdout=output, stderr=output, env=environment, cwd=settings.BASE_DIR)
     try:
-        deadline = time.monotonic() + STARTS_WITHIN_S
-        while not answers(f"127.0.0.1:{port}"):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
+        wait_until(lambda: answers(f"127.0.0.1:{port}"), process=process, log=log)
         yield Server(port, log)
     finally:
         process.kill()

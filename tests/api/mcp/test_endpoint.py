@@ -16,7 +16,8 @@ from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, RunState
 from reflection_app.tasks.models import Task
-from tests.api.caller import Caller, make_caller
+from tests import given
+from tests.api.caller import Caller
 from tests.api.mcp.serving import Server, serving
 from tests.notebook.entries import make_entry
 from tests.pace import PATIENCE_S
@@ -36,7 +37,7 @@ def server(django_db_setup: None, collected: None, tmp_path_factory: pytest.Temp
 
 @pytest.fixture
 def agent(transactional_db: None) -> Caller:
-    return make_caller()
+    return given.caller()
 
 
 def talk[T](server: Server, agent: Caller, what: Callable[[Client], Awaitable[T]], *, mode: str = "auto") -> T:
@@ -134,7 +135,7 @@ def test_a_failed_call_is_diagnosed_and_the_fix_kept(server: Server, agent: Call
 
 
 def test_the_notebook_is_asked_and_added_to(server: Server, agent: Caller) -> None:
-    agent = make_caller(agent.project, ["notebook:read", "notebook:write"])
+    agent = given.caller(agent.project, ["notebook:read", "notebook:write"])
     make_entry(agent.project, name="Totals with tax", content="Read gross_total, not net_total.", state="approved")
 
     async def ask(client: Client) -> Any:
@@ -147,8 +148,8 @@ def test_the_notebook_is_asked_and_added_to(server: Server, agent: Caller) -> No
 
     recalled, rules, proposed = talk(server, agent, ask)
     assert [told.is_error for told in (recalled, rules, proposed)] == [False] * 3, (recalled, rules, proposed)
-    given = recalled.structured_content
-    assert len(given["entries"]) + given["withheld"] == 1
+    sent = recalled.structured_content
+    assert len(sent["entries"]) + sent["withheld"] == 1
     assert "Totals with tax" in rules.structured_content["text"]
     assert proposed.structured_content["is_new"] is True
 
@@ -176,8 +177,8 @@ def test_what_was_missing_and_what_keeps_being_missing_is_listed(server: Server,
 
 
 def test_refusals_are_errors_of_the_tool_in_the_words_of_rest(server: Server, agent: Caller) -> None:
-    other = make_caller()
-    reader = make_caller(agent.project, ["runs:read"])
+    other = given.caller()
+    reader = given.caller(agent.project, ["runs:read"])
     theirs = call(server, other, "submit_task", objective="Write a haiku.", kind="creative_writing")
 
     blank = call(server, agent, "submit_task", objective=" ", colour="red")

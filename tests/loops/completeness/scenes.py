@@ -92,10 +92,10 @@ def played(spec: TaskSpec, answers: Mapping[str, Any], results: Mapping[str, Too
 
 
 def found_by(one: Played) -> Completeness:
-    [effect] = [effect for effect in one.effects if isinstance(effect, RecordCompleteness)]
+    [effect] = one.of(RecordCompleteness)
     return effect.found
 
 
 def done_by(one: Played) -> SupplementsRun:
-    [effect] = [effect for effect in one.effects if isinstance(effect, RecordSupplements)]
+    [effect] = one.of(RecordSupplements)
     return effect.done

@@ -102,7 +102,7 @@ def answering(
 
 def found_by(spec: TaskSpec, answer: Callable[[AnyEffect], Any]) -> tuple[Completeness, list[AnyEffect]]:
     played = play(spec, answer)
-    records = [one.found for one in played.effects if isinstance(one, RecordCompleteness)]
+    records = [one.found for one in played.of(RecordCompleteness)]
     assert len(records) == 1
     return records[0], played.effects
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.loops.completeness.asking import ordered
 from reflection_app.loops.completeness.checks import CheckState, Completeness, CompletenessSettings, Supplement
 from reflection_app.loops.completeness.dropped import DropCode
-from reflection_app.loops.completeness.ordering import ordered
 from reflection_app.loops.completeness.records import Records, SupplementRecord
 
 

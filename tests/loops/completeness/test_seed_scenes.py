@@ -37,7 +37,7 @@ def test_scene_1_pictures_that_were_drawn_are_saved_as_a_supplement() -> None:
     assert (done.used, done.attempted, done.succeeded, done.success_rate) == (True, 3, 3, 1.0)
     [result] = done.results
     assert (result.operation, result.attempted, result.succeeded) == ("保存生成的图片到文件", True, True)
-    assert [effect.tool for effect in run.effects if isinstance(effect, CallTool)][-1] == "local__file_write"
+    assert [effect.tool for effect in run.of(CallTool)][-1] == "local__file_write"
 
     history = asked_for(run, "attempt-1/completeness")
     assert "Step 1: 绘制录像带女孩 [tool: local__image_draw] — worked" in history

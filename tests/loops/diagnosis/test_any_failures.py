@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix
@@ -91,6 +91,7 @@ def check_it_can_be_kept(found: Diagnosis) -> None:
     assert 0 <= (found.action.retry_delay_seconds or 0) <= LONGEST_DELAY_S
 
 
+@settings(max_examples=50)
 @given(FAILED)
 def test_any_failure_is_diagnosed_or_left_alone(failed: FailedCall) -> None:
     found = diagnose_by_rules(failed)
@@ -111,6 +112,7 @@ def test_any_failure_is_diagnosed_or_left_alone(failed: FailedCall) -> None:
         assert schema == {} or (before is not None and after is not None and after <= before)
 
 
+@settings(max_examples=50)
 @given(FAILED, KNOWN)
 def test_any_remembered_fix_can_be_applied_to_any_failure(failed: FailedCall, known: KnownFix) -> None:
     found = from_known_fix(failed, known)

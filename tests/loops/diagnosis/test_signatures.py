@@ -1,6 +1,7 @@
 import pytest
 
 from reflection_app.loops.diagnosis.diagnose import LONGEST_SIGNATURE, NOTHING_SAID, signature_of, symptoms_of
+from reflection_app.loops.diagnosis.error_texts import headline
 from tests.pace import within
 
 
@@ -62,11 +63,11 @@ def test_nothing_has_a_signature_too() -> None:
     assert signature_of("") == signature_of(" \n") == NOTHING_SAID
 
 
-def test_symptoms_are_the_telling_words_as_they_were_written() -> None:
-    assert symptoms_of("Timeout after 30s, 无响应") == ("Timeout", "无响应")
-    assert symptoms_of("HTTP 429: Too Many Requests") == ("HTTP 429", "Too Many Requests")
-    assert "ECONNREFUSED" in symptoms_of("connect ECONNREFUSED 127.0.0.1:1")
+def test_symptoms_are_the_clauses_of_the_error_without_its_values() -> None:
+    assert symptoms_of("Timeout after 30s，无响应") == ("timeout after <duration>", "无响应")
+    assert symptoms_of("HTTP 429: Too Many Requests") == ("http 429", "too many requests")
     assert symptoms_of("the moon is full") == ("the moon is full",)
+    assert symptoms_of("...") == (NOTHING_SAID,)
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,24 @@ def test_a_megabyte_of_anything_is_read_at_once(unit: str) -> None:
     with within(paces=300):
         assert len(signature_of(error)) <= LONGEST_SIGNATURE
         assert symptoms_of(error)
+
+
+# The one line of an error that a list shows.
+
+
+SANDBOX = "line 2, in <module>: for month in rows.items():\nAttributeError: 'list' object has no attribute 'items'\n"
+CHAINED = "KeyError: 'a'\n\nDuring handling of the above exception\n\nrequests.exceptions.ConnectTimeout: too slow\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (SANDBOX, "AttributeError: 'list' object has no attribute 'items'"),
+        (CHAINED, "requests.exceptions.ConnectTimeout: too slow"),
+        ("\n  503 Service Unavailable  \nRetry later", "503 Service Unavailable"),
+        ("连接超时\n第二行", "连接超时"),
+        (" \n ", ""),
+    ],
+)
+def test_the_line_that_says_most_is_shown(error: str, shown: str) -> None:
+    assert headline(error) == shown

@@ -1,6 +1,6 @@
 """The real errors of recorded sessions, diagnosed by rules alone, against what a person says of each.
 
-`docs/reference/tool-failures.md` shows the same table.
+`docs/design/tool-diagnosis.md` shows the same table.
 """
 
 import json

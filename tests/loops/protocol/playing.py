@@ -10,10 +10,8 @@ from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
     CallTool,
-    Decision,
     Generate,
     Generation,
-    ReviewDecision,
 )
 from reflection_app.loops.effect import EffectFailed, Performed
 from reflection_app.loops.effects import (
@@ -31,7 +29,7 @@ from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tickets import TicketDraft
-from reflection_app.loops.verdicts import IssueCategory, Verdict
+from reflection_app.loops.verdicts import IssueCategory
 from tests.loops.playing import NO_AUDIT, Played, noted, said
 from tests.runs.critiques import critique
 
@@ -152,17 +150,13 @@ SKIPPED = PersonsAnswer(choice=Choice.SKIP)
 FAILED = EffectFailed("the provider refused the call")
 
 
-def decided(verdict: Verdict, *, score: float = 60, reason: str = "") -> ReviewDecision:
-    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score, reason=reason)
-
-
 def stages(played: Played) -> list[str]:
     """The steps of the protocol in the order in which they were recorded."""
-    return [effect.record.output.step for effect in played.effects if isinstance(effect, RecordStage)]
+    return [effect.record.output.step for effect in played.of(RecordStage)]
 
 
 def outputs[O](played: Played, kind: type[O]) -> list[O]:
-    recorded = [effect.record.output for effect in played.effects if isinstance(effect, RecordStage)]
+    recorded = [effect.record.output for effect in played.of(RecordStage)]
     return [output for output in recorded if isinstance(output, kind)]
 
 
@@ -175,15 +169,15 @@ def repairs_of(played: Played) -> list[Executed]:
 
 
 def tickets_of(played: Played) -> list[TicketDraft]:
-    return [effect.draft for effect in played.effects if isinstance(effect, IssueTicket)]
+    return [effect.draft for effect in played.of(IssueTicket)]
 
 
 def reports_of(played: Played) -> list[Report]:
-    return [effect.report for effect in played.effects if isinstance(effect, RecordReport)]
+    return [effect.report for effect in played.of(RecordReport)]
 
 
 def proposed_by(played: Played) -> list[Proposal]:
-    return [effect.proposal for effect in played.effects if isinstance(effect, ProposeEntry)]
+    return [effect.proposal for effect in played.of(ProposeEntry)]
 
 
 def asked_in(played: Played, key: str) -> str:
@@ -193,4 +187,4 @@ def asked_in(played: Played, key: str) -> str:
 
 
 def role_of(played: Played, key: str) -> str:
-    return next(effect.role for effect in played.effects if isinstance(effect, Generate) and effect.key == key)
+    return next(effect.role for effect in played.of(Generate) if effect.key == key)

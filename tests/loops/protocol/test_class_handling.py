@@ -13,7 +13,7 @@ from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
 from reflection_app.loops.questions import Choice, PersonsAnswer, QuestionKind
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import play
+from tests.loops.playing import decided, play
 from tests.loops.protocol.playing import (
     FAILED,
     PAPERS,
@@ -23,7 +23,6 @@ from tests.loops.protocol.playing import (
     Desk,
     answered,
     asked_in,
-    decided,
     missing,
     outputs,
     papers,
@@ -59,7 +58,7 @@ def test_a_mistake_made_again_lowers_the_expectation_and_puts_the_next_judgement
     assert plan_of(played).expected_score == 40
     assert "LLM_ESCALATION_MODEL" in plan_of(played).remediation
     assert role_of(played, "attempt-2/answer") == "actor"
-    [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    [asked] = played.of(AskReviewer)
     assert (asked.reason, asked.judgement.attempt) == (ReviewReason.CHECKPOINT, 2)
     assert "three papers too few" in asked.why[0]
     assert "40" in asked.why[1]
@@ -91,7 +90,7 @@ def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None
     assert PLAN["instruction"] in asked_in(played, "attempt-2/answer")
     assert "people have approved" not in asked_in(played, "attempt-2/answer")
     assert PLAN["instruction"] not in asked_in(played, "attempt-1/answer")
-    [proposed] = [effect.instruction for effect in played.effects if isinstance(effect, ProposeInstruction)]
+    [proposed] = [effect.instruction for effect in played.of(ProposeInstruction)]
     assert (proposed.agent, proposed.text) == ("academic-researcher", PLAN["instruction"])
     assert proposed.reflection_id == "ref_20260101_120000_1"
 
@@ -102,7 +101,7 @@ def test_a_reflector_that_gives_nothing_usable_leaves_nothing_behind_for_later_r
     played = play(protocol_spec(requirements=PAPERS, limits={"max_iterations": 2}), desk)
     assert class_of(played) is (ErrorClass.MODEL_CAPABILITY if alike else ErrorClass.DECISION_ERROR)
     assert proposed_by(played) == []
-    assert not [effect for effect in played.effects if isinstance(effect, ProposeInstruction)]
+    assert not played.of(ProposeInstruction)
     assert reports_of(played)[0].anti_pattern is None
     assert "Not analysed" not in plan_of(played).instruction
 
@@ -153,7 +152,7 @@ def test_knowledge_is_asked_of_the_tool_and_told_as_data_and_proposed() -> None:
         "A and B count.",
         "ref_20260101_120000_1",
     )
-    assert not [effect for effect in played.effects if isinstance(effect, AskPerson)]
+    assert not played.of(AskPerson)
 
 
 def test_a_refused_knowledge_tool_is_not_called_and_the_question_goes_to_a_reviewer() -> None:
@@ -166,9 +165,9 @@ def test_a_refused_knowledge_tool_is_not_called_and_the_question_goes_to_a_revie
         person=[refused, answered("ACL counts.")],
     )
     played = play(protocol_spec(knowledge_tool=WEATHER, tool_rules={}), desk)
-    questions = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    questions = [effect.question for effect in played.of(AskPerson)]
     assert [one.kind for one in questions] == [QuestionKind.TOOL_CALL, QuestionKind.KNOWLEDGE]
-    assert not [effect for effect in played.effects if isinstance(effect, CallTool)]
+    assert not played.of(CallTool)
     assert any("ann refused the call of weather" in line for line in questions[1].context)
     assert repairs_of(played)[0].output == "ACL counts."
 
@@ -183,7 +182,7 @@ def test_a_repair_step_that_acts_outside_is_recorded_as_refused_and_the_run_goes
         person=PersonsAnswer(choice=Choice.REFUSE, by="ann"),
     )
     played = play(protocol_spec(tools=(WEATHER,), tool_rules={}), desk)
-    assert not [effect for effect in played.effects if isinstance(effect, CallTool)]
+    assert not played.of(CallTool)
     first = repairs_of(played)[0]
     assert (first.status, first.error) == (RepairStatus.FAILED, "ann refused the call of weather")
     assert played.ended.outcome is Outcome.SUCCEEDED
@@ -199,7 +198,7 @@ def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any)
         diagnoser="?",
     )
     played = play(protocol_spec(knowledge_tool=WEATHER), desk)
-    [asked] = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    [asked] = [effect.question for effect in played.of(AskPerson)]
     assert asked.kind is QuestionKind.KNOWLEDGE
     assert asked.choices == (Choice.ANSWER, Choice.SKIP)
     assert asked.text == "Which terms were searched?", "one question is no list"
@@ -258,7 +257,7 @@ def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_o
         *[RepairStatus.COMPLETED] * 2,
         RepairStatus.WRITTEN,
     ]
-    assert [effect.tool for effect in played.effects if isinstance(effect, CallTool)] == ["weather"]
+    assert [effect.tool for effect in played.of(CallTool)] == ["weather"]
     assert "21 degrees" in asked_in(played, "attempt-1/repair-4/work")
     assert played.ended.outcome is Outcome.SUCCEEDED
 
@@ -276,7 +275,7 @@ def test_the_reflectors_word_on_an_earlier_mistake_counts_when_its_quote_stands_
     [found] = again.facts.similar.found
     assert (found.description, found.by) == ("two papers are missing", AlikeBy.REFLECTOR)
     assert again.type is ErrorClass.MODEL_CAPABILITY
-    asked = [effect for effect in played.effects if isinstance(effect, Generate) and effect.key.endswith("/reflect")]
+    asked = [effect for effect in played.of(Generate) if effect.key.endswith("/reflect")]
     assert ["E1: two papers are missing" in effect.messages[-1].content for effect in asked[:2]] == [False, True]
 
 

@@ -39,7 +39,7 @@ from tests.loops.protocol.playing import (
 
 
 def kept(played: Any) -> dict[int, str]:
-    return {effect.attempt: effect.content for effect in played.effects if isinstance(effect, KeepAttempt)}
+    return {effect.attempt: effect.content for effect in played.of(KeepAttempt)}
 
 
 def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> None:
@@ -56,8 +56,8 @@ def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> N
     assert classified.facts.broken_phase == "attempt-1/answer"
     assert "the provider refused the call" in reports_of(played)[1].root_cause
     assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED]
-    assert [effect.role for effect in played.effects if isinstance(effect, Generate)] == ["actor", "actor", "critic"]
-    assert [effect.judgement.attempt for effect in played.effects if isinstance(effect, RecordVerdict)] == [2]
+    assert [effect.role for effect in played.of(Generate)] == ["actor", "actor", "critic"]
+    assert [effect.judgement.attempt for effect in played.of(RecordVerdict)] == [2]
 
 
 def test_a_call_that_fails_again_fails_the_run_with_the_report_kept() -> None:
@@ -174,7 +174,7 @@ def test_where_nothing_was_judged_the_attempt_with_an_answer_is_kept_before_the_
     played = play(spec, Desk(actor=[FAILED, said("the answer", tokens=100)]))
     assert played.ended.outcome is Outcome.OVER_BUDGET
     assert played.ended.best_attempt == 2
-    assert [effect.pick.attempt for effect in played.effects if isinstance(effect, RecordPick)] == [2]
+    assert [effect.pick.attempt for effect in played.of(RecordPick)] == [2]
 
     unjudged = play(protocol_spec(has_critic=False), Desk(actor=[FAILED, "the answer"]))
     assert (unjudged.ended.outcome, unjudged.ended.best_attempt) == (Outcome.UNVERIFIED, 2)
@@ -201,5 +201,5 @@ def test_an_agent_that_says_that_it_was_interrupted_names_the_broken_phase() -> 
     assert [step.action for step in others] == ["Widen the terms"]
     assert first_step.action in asked_in(played, "attempt-2/answer")
     assert played.ended.outcome is Outcome.SUCCEEDED
-    first = next(effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
+    first = next(effect.judgement for effect in played.of(RecordVerdict))
     assert first.referee is Referee.SELF

@@ -11,13 +11,12 @@ from reflection_app.loops.requirement_checks import check_requirements, judge_re
 from reflection_app.loops.requirements import Lowered, LoweredRequirement, Requirements
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Outcome, Verdict
-from tests.loops.playing import play
+from tests.loops.playing import decided, play
 from tests.loops.protocol.playing import (
     PAPERS,
     PLAN,
     Desk,
     asked_in,
-    decided,
     missing,
     papers,
     passing,
@@ -38,7 +37,7 @@ def lowering(*lowered: dict[str, Any]) -> str:
 
 
 def judged(played: Any, attempt: int) -> Any:
-    return [e.judgement for e in played.effects if isinstance(e, RecordVerdict) and e.judgement.attempt == attempt][-1]
+    return [e.judgement for e in played.of(RecordVerdict) if e.judgement.attempt == attempt][-1]
 
 
 def played_with(second: str, *, plan: str, critic: Any = None, alike: bool = True, **spec: Any) -> Any:
@@ -64,7 +63,7 @@ def test_fewer_pass_where_the_plan_lowered_the_number_and_a_person_sees_by_how_m
         "at least 3 items in papers",
         "at least 5 items in papers",
     )
-    [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    [asked] = played.of(AskReviewer)
     assert (asked.reason, asked.judgement.passed_lowered) == (ReviewReason.CHECKPOINT, True)
     assert "items in papers: at least 3" in asked.why[-1]
     assert "items in papers: at least 3" in asked_in(played, "attempt-2/critique")

@@ -54,7 +54,7 @@ def test_the_agent_is_told_ticket_analysis_class_and_the_numbered_plan_and_its_w
         PLAN["hint"],
     ):
         assert part in told
-    assert [effect.role for effect in played.effects if isinstance(effect, Generate)] == [
+    assert [effect.role for effect in played.of(Generate)] == [
         "critic",
         "reflector",
         "reflector",
@@ -106,7 +106,7 @@ def test_an_agent_that_names_what_it_does_not_know_is_answered_before_it_goes_on
     assert outputs(played, Classified)[0].type is ErrorClass.MISSING_KNOWLEDGE
     assert outputs(played, Classified)[0].facts.quote == "Which venues count"
     assert "ACL and EMNLP." in asked_in(played, "attempt-2/answer")
-    assert [effect.key for effect in played.effects if isinstance(effect, AskPerson)] == ["attempt-1/repair-1/ask"]
+    assert [effect.key for effect in played.of(AskPerson)] == ["attempt-1/repair-1/ask"]
     assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED, RepairStatus.PENDING]
 
 

@@ -81,7 +81,7 @@ def test_a_reviewer_is_asked_where_the_policy_asks_about_low_confidence() -> Non
     passed = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=100)
     desk = Desk(actor="Attached.", critic=critique(100, approved=True, confidence=1.0), reviewer=passed)
     played = played_with(UNOPENED, "", desk)
-    [review] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    [review] = played.of(AskReviewer)
     assert review.judgement.confidence == 0
     assert "chart.png was not inspected" in review.why[0]
     assert played.ended.outcome is Outcome.SUCCEEDED

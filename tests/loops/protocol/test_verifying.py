@@ -77,7 +77,7 @@ def test_a_plan_is_done_as_far_as_its_steps_are_completed() -> None:
     actor = [papers(3), papers(5), "It is polished now.", papers(5)]
     played = play(protocol_spec(requirements=PAPERS), Desk(actor=actor, critic=[missing(), passing()], plan=plan))
     assert {one.number: one.status for one in repairs_of(played)} == {1: "completed", 2: "written"}
-    records = [effect.record for effect in played.effects if isinstance(effect, RecordStage)]
+    records = [effect.record for effect in played.of(RecordStage)]
     submitted = next(record for record in records if isinstance(record.output, Submitted))
     assert (submitted.input["repairs_completed"], submitted.input["repairs"]) == (1, 2)
     assert outputs(played, Submitted)[0].ready_for_re_evaluation

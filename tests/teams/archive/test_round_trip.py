@@ -33,10 +33,10 @@ from reflection_app.teams.archive.reading import Identities
 from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file
 from reflection_app.teams.demo.loading import load_demo
 from reflection_app.teams.models import Delivery, Secret, Webhook
+from tests import given
 from tests.api.caller import Caller
 from tests.attachments.produced import file_part, workbook
 from tests.attachments.test_produced_files import asked_for_report, with_files
-from tests.factories import make_api_key, make_member, make_project, make_user, submit
 from tests.metrics.judgements import imported as import_labels_of
 from tests.metrics.judgements import label
 from tests.repairs.past_supplements import past_supplement
@@ -45,9 +45,8 @@ from tests.reviews.panels import open_panel, panel_project, people, say
 from tests.reviews.review_items import audited
 from tests.runs.test_attempts import hand_in
 from tests.teams.archive.archives import everybody, manifest_of, rows_of, saved, written
-from tests.web.stories import finished, logged_in, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def imported(content: bytes, tmp_path: Path, *, same_people: bool = False, **wishes: Any) -> Project:
@@ -61,7 +60,7 @@ def imported(content: bytes, tmp_path: Path, *, same_people: bool = False, **wis
 
 def demo_project() -> Project:
     """All that a newcomer sees: scripted runs of every kind, reviews, a notebook, comments."""
-    return load_demo(actor=Actor(user=make_user("visitor")))
+    return load_demo(actor=Actor(user=given.user("visitor")))
 
 
 def renamed(table: str, rows: list[dict[str, Any]], identities: Identities) -> list[dict[str, Any]]:
@@ -121,12 +120,12 @@ def test_every_table_is_taken_along_or_left_behind_on_purpose() -> None:
 
 
 def test_the_copy_works_a_run_that_waits_for_a_person_goes_on_when_it_is_decided(tmp_path: Path) -> None:
-    project = unsure_project("unsure")
-    original = waiting_review(project)
+    project = given.unsure_project("unsure")
+    original = given.waiting_review(project)
     copy = imported(written(project), tmp_path)
     review = Review.objects.get(project=copy)
     assert review.pk != original.pk
-    actor = Actor(user=make_member(copy))
+    actor = Actor(user=given.member(copy))
     held = claim_review(review, actor=actor)
     assert held.lease_token is not None
     decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
@@ -136,8 +135,8 @@ def test_the_copy_works_a_run_that_waits_for_a_person_goes_on_when_it_is_decided
 
 
 def test_a_lesson_is_found_in_the_copy_and_the_same_evidence_counts_once(tmp_path: Path) -> None:
-    project = unsure_project("learned")
-    run = finished(project)
+    project = given.unsure_project("learned")
+    run = given.advanced_run(project)
     told = {"kind": "lesson", "name": "Look first", "content": "Look before you leap.", "source": f"run:{run.pk}"}
     propose(project.pk, **told, evidence={"run": str(run.pk)})
     copy = imported(written(project), tmp_path)
@@ -148,8 +147,8 @@ def test_a_lesson_is_found_in_the_copy_and_the_same_evidence_counts_once(tmp_pat
 
 
 def test_what_was_under_way_is_cancelled_unless_it_is_to_go_on(tmp_path: Path) -> None:
-    project = make_project("busy")
-    submit(project)
+    project = given.project("busy")
+    given.submitted_run(project)
     content = written(project)
     assert Run.objects.get(project=imported(content, tmp_path, slug="goes-on")).state == RunState.QUEUED
     cancelled = Run.objects.get(project=imported(content, tmp_path, go_on=False))
@@ -157,12 +156,12 @@ def test_what_was_under_way_is_cancelled_unless_it_is_to_go_on(tmp_path: Path) -
 
 
 def test_nothing_secret_is_in_the_file_and_no_webhook_sends_anything(tmp_path: Path) -> None:
-    project = unsure_project("secretive")
+    project = given.unsure_project("secretive")
     Secret.objects.create(project=project, name="token", origin="https://api.example", ciphertext="sealed-value")
     Webhook.objects.create(
         project=project, url="https://hook.example/", events=[EventType.RUN_CREATED], ciphertext="sealed-too"
     )
-    finished(project)
+    given.advanced_run(project)
     content = written(project)
     told = str(rows_of(content)) + str(manifest_of(content))
     assert "sealed" not in told
@@ -174,8 +173,8 @@ def test_nothing_secret_is_in_the_file_and_no_webhook_sends_anything(tmp_path: P
 
 
 def test_people_come_along_only_where_they_are_said_to_be_the_same(tmp_path: Path) -> None:
-    project = make_project("peopled")
-    member = make_member(project, Role.CURATOR)
+    project = given.project("peopled")
+    member = given.member(project, Role.CURATOR)
     content = written(project)
     assert not Membership.objects.filter(project=imported(content, tmp_path, slug="strangers")).exists()
     same = imported(content, tmp_path, slug="same", same_people=True)
@@ -196,41 +195,40 @@ def test_who_edited_an_answer_does_not_judge_it_in_the_copy_either(tmp_path: Pat
     claim_review(asked, actor=reviewer(asked))
 
 
-@pytest.mark.parametrize("same_people", [True, False])
-def test_a_run_of_a_key_belongs_to_who_made_the_key_or_to_the_admin_of_the_copy(
-    tmp_path: Path, same_people: bool
-) -> None:
-    project = unsure_project("keys")
-    maker, admin = make_member(project), make_user()
-    key, _secret = make_api_key(project, made_by=maker)
-    run = submit(project, actor=Actor(api_key=key))
-    assert run.task.created_by is None
-    copy = imported(written(project), tmp_path, same_people=same_people, admin=admin.username)
-    owner = maker if same_people else admin
-    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=owner).hand]
+def test_runs_belong_to_who_submitted_them_or_made_their_key_else_to_the_admin_of_the_copy(tmp_path: Path) -> None:
+    project = given.unsure_project("owners")
+    maker, member, first, named = (
+        given.member(project),
+        given.member(project),
+        given.member(project, Role.ADMIN),
+        given.user(),
+    )
+    made, unmade = given.api_key(project, made_by=maker)[0], given.api_key(project)[0]
+    for actor in (Actor(api_key=made), Actor(api_key=unmade), Actor()):
+        given.submitted_run(project, actor=actor)
+    shared = given.submitted_run(project, actor=Actor(user=member))
+    shared.handed_in_by += [hand_of(maker.pk), "key:gone"]
+    shared.save(update_fields=["handed_in_by"])
+    content = written(project)
+    [told] = [row["handed_in_by"] for row in rows_of(content)["runs"] if row["id"] == str(shared.pk)]
+    assert told == [member.username, maker.username, ""]
 
+    def owners(copy: Project) -> list[list[str]]:
+        return list(Run.objects.filter(project=copy).order_by("created_at").values_list("handed_in_by", flat=True))
 
-def test_a_run_of_a_key_that_nobody_made_belongs_to_the_admin_of_the_copy(tmp_path: Path) -> None:
-    project = unsure_project("command")
-    admin = make_member(project, Role.ADMIN)
-    submit(project, actor=Actor(api_key=make_api_key(project)[0]))
-    copy = imported(written(project), tmp_path, same_people=True)
-    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=admin).hand]
-
-
-def test_a_run_that_the_server_submitted_itself_stays_nobodys(tmp_path: Path) -> None:
-    project = unsure_project("itself")
-    make_member(project, Role.ADMIN)
-    submit(project)
-    assert Run.objects.get(project=imported(written(project), tmp_path, same_people=True)).handed_in_by == []
+    of_member, of_maker, of_first, of_named = (hand_of(user.pk) for user in (member, maker, first, named))
+    same = imported(content, tmp_path, slug="same", same_people=True)
+    assert owners(same) == [[of_maker], [of_first], [], [of_member, of_maker]]
+    others = imported(content, tmp_path, slug="others", admin=named.username)
+    assert owners(others)[:3] == [[of_named], [of_named], []]
 
 
 def test_a_run_of_an_older_file_belongs_to_who_submitted_its_task_or_to_the_admin(tmp_path: Path) -> None:
-    project = unsure_project("older")
-    member = make_member(project)
-    submit(project, actor=Actor(user=member))
-    submit(project, actor=Actor(api_key=make_api_key(project)[0]))
-    admin = make_member(project, Role.ADMIN)
+    project = given.unsure_project("older")
+    member = given.member(project)
+    given.submitted_run(project, actor=Actor(user=member))
+    given.submitted_run(project, actor=Actor(api_key=given.api_key(project)[0]))
+    admin = given.member(project, Role.ADMIN)
     content = written(project)
     rows = rows_of(content)
     for row in rows["runs"]:
@@ -241,21 +239,8 @@ def test_a_run_of_an_older_file_belongs_to_who_submitted_its_task_or_to_the_admi
     assert list(hands) == [[Actor(user=member).hand], [Actor(user=admin).hand]]
 
 
-def test_all_who_have_a_part_in_a_run_have_it_in_the_copy(tmp_path: Path) -> None:
-    project = unsure_project("parts")
-    one, other = make_member(project), make_member(project)
-    run = submit(project, actor=Actor(user=one))
-    run.handed_in_by += [hand_of(other.pk), "key:gone"]
-    run.save(update_fields=["handed_in_by"])
-    content = written(project)
-    [row] = rows_of(content)["runs"]
-    assert row["handed_in_by"] == [one.username, other.username, ""]
-    copy = imported(content, tmp_path, same_people=True)
-    assert Run.objects.get(project=copy).handed_in_by == [Actor(user=one).hand, Actor(user=other).hand]
-
-
 def test_a_table_that_no_longer_exists_is_skipped(tmp_path: Path) -> None:
-    content = written(unsure_project("older"))
+    content = written(given.unsure_project("older"))
     rows = rows_of(content) | {"referee_measurements": [{"id": str(uuid4()), "name": "traces.jsonl", "figures": {}}]}
     path = saved(tmp_path / "older.zip", manifest=manifest_of(content), rows=rows)
     assert "referee_measurements" not in import_project(path, Wishes(slug="copy"), actor=Actor()).rows
@@ -263,7 +248,7 @@ def test_a_table_that_no_longer_exists_is_skipped(tmp_path: Path) -> None:
 
 def test_labels_of_an_older_file_are_calibrated_in_the_copy(tmp_path: Path) -> None:
     """Older files have the rows, the outcome and the time of an import, and no import of a person's verdict."""
-    project = make_project()
+    project = given.project()
     import_labels_of(project, [label("a"), label("b", person="REJECT")])
     content = written(project)
     rows = rows_of(content)
@@ -279,7 +264,7 @@ def test_labels_of_an_older_file_are_calibrated_in_the_copy(tmp_path: Path) -> N
 
 
 def test_a_required_review_goes_along(tmp_path: Path) -> None:
-    run = submit(unsure_project("required"), review="required")
+    run = given.submitted_run(given.unsure_project("required"), review="required")
     copy = imported(written(run.project), tmp_path)
     taken = Run.objects.select_related("task").get(project=copy)
     assert (taken.task.review, taken.get_spec().requires_review) == ("required", True)
@@ -301,8 +286,8 @@ def test_opinions_of_an_open_panel_are_not_in_a_file_that_people_read() -> None:
 
 
 def test_the_commands_take_a_project_along(tmp_path: Path) -> None:
-    project = unsure_project("commanded")
-    finished(project)
+    project = given.unsure_project("commanded")
+    given.advanced_run(project)
     path, out = tmp_path / "p.zip", StringIO()
     call_command("export_project", "commanded", path, stdout=out)
     assert path.stat().st_mode & 0o077 == 0
@@ -333,13 +318,13 @@ def test_produced_files_come_along_and_work_in_the_copy(tmp_path: Path, caller: 
     assert looked.attempt is not None
     assert looked.attempt.run == looked.run
     assert not RenderedPage.objects.filter(project=copy).exists()
-    viewer = logged_in(client, copy, Role.VIEWER)
+    viewer = given.logged_in(client, copy, Role.VIEWER)
     text = viewer.get(f"/p/{copy.slug}/runs/{looked.run_id}/").text
     assert "report.xlsx" in text
 
 
 def test_a_file_from_before_checks_were_simplified_is_imported(tmp_path: Path) -> None:
-    project = make_project("former", completeness={"max_supplements": 1})
+    project = given.project("former", completeness={"max_supplements": 1})
     past_supplement(project)
     content = written(project)
     manifest, rows = manifest_of(content), rows_of(content)

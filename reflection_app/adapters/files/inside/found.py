@@ -17,7 +17,10 @@ LONGEST_BEGIN = 1_000
 MOST_LINES = 20_000
 # The rest of the time is for the answer.
 SHARE_OF_TIME = 0.8
-NUMBERS = ("rows", "pages", "words", "width", "height")
+PLAIN = (
+    *("kind", "media_type", "is_whole", "encoding", "begins", "faults"),
+    *("rows", "pages", "words", "width", "height"),
+)
 LISTS = ("columns", "sheets", "headings", "entries")
 
 
@@ -83,12 +86,8 @@ class Found:
             self.begins = f"{self.begins}\n{'\t'.join(cells)}".lstrip("\n")[:LONGEST_BEGIN]
 
     def as_json(self, **more: Any) -> bytes:
-        told = {
-            name: getattr(self, name) for name in ("kind", "media_type", "is_whole", "encoding", "begins", "faults")
-        }
-        told |= {name: getattr(self, name) for name in NUMBERS}
-        told |= {name: [one[:LONGEST_LISTED] for one in getattr(self, name)[:MOST_LISTED]] for name in LISTS}
-        return as_json(told | more)
+        lists = {name: [one[:LONGEST_LISTED] for one in getattr(self, name)[:MOST_LISTED]] for name in LISTS}
+        return as_json({name: getattr(self, name) for name in PLAIN} | lists | more)
 
 
 def shown(value: object) -> str:

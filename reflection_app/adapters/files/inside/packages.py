@@ -11,7 +11,6 @@ import tarfile
 import zipfile
 import zlib
 from typing import Any
-from xml.parsers import expat
 
 from reflection_app.adapters.files.inside.found import Found, UnfoldsTooFar
 from reflection_app.adapters.files.inside.kinds import LOCKED, TAR, ZIP, kind_of_bytes
@@ -75,26 +74,21 @@ class Budget:
 
 
 def inspect_archive(content: bytes, found: Found) -> None:
-    inspect_package(content, found.media_type, found, budget=Budget(len(content), found), path="", depth=0)
-
-
-def inspect_package(content: bytes, media_type: str, found: Found, *, budget: Budget, path: str, depth: int) -> None:
-    """Inspect an archive, and those inside of it. Raises UnfoldsTooFar."""
-    if depth > DEEPEST:
-        raise UnfoldsTooFar(path)
+    """Read an archive through, and the ZIP files inside of it. Raises UnfoldsTooFar."""
+    budget = Budget(len(content), found)
     try:
-        if media_type == ZIP:
-            inspect_zip(content, found, budget=budget, path=path, depth=depth)
-        elif media_type == TAR:
-            inspect_tar(io.BytesIO(content), found, budget=budget, path=path)
-        elif media_type in OPENERS:
-            stream = io.BufferedReader(Counted(OPENERS[media_type](io.BytesIO(content)), budget), PIECE)
+        if found.media_type == ZIP:
+            inspect_zip(content, found, budget=budget)
+        elif found.media_type == TAR:
+            inspect_tar(io.BytesIO(content), found, budget=budget)
+        else:
+            stream = io.BufferedReader(Counted(OPENERS[found.media_type](io.BytesIO(content)), budget), PIECE)
             if kind_of_bytes(stream.peek(512)) == TAR:
-                inspect_tar(stream, found, budget=budget, path=path)
+                inspect_tar(stream, found, budget=budget)
             while stream.read(PIECE) and budget.has_room():
                 pass
     except BROKEN as error:
-        add_fault(error, found, place=path)
+        add_fault(error, found, place="")
 
 
 def add_fault(error: Exception, found: Found, *, place: str) -> None:
@@ -113,7 +107,9 @@ def add_fault(error: Exception, found: Found, *, place: str) -> None:
         )
 
 
-def inspect_zip(content: bytes, found: Found, *, budget: Budget, path: str, depth: int) -> None:
+def inspect_zip(content: bytes, found: Found, *, budget: Budget, path: str = "", depth: int = 0) -> None:
+    if depth > DEEPEST:
+        raise UnfoldsTooFar(path)
     archive = zipfile.ZipFile(io.BytesIO(content))
     infos = archive.infolist()
     if not depth:
@@ -125,7 +121,10 @@ def inspect_zip(content: bytes, found: Found, *, budget: Budget, path: str, dept
         check_target(tarfile.TarInfo(info.orig_filename), found, place=place)
         inner = read_entry(archive, info, found, budget=budget, place=place)
         if inner and kind_of_bytes(inner) == ZIP:
-            inspect_package(inner, ZIP, found, budget=budget, path=f"{place}/", depth=depth + 1)
+            try:
+                inspect_zip(inner, found, budget=budget, path=f"{place}/", depth=depth + 1)
+            except BROKEN as error:
+                add_fault(error, found, place=f"{place}/")
         if not budget.has_room():
             return
 
@@ -145,11 +144,11 @@ def read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, found: Found, *,
     return bytes(read) if len(read) <= LARGEST_INNER else b""
 
 
-def inspect_tar(stream: Any, found: Found, *, budget: Budget, path: str) -> None:
+def inspect_tar(stream: Any, found: Found, *, budget: Budget) -> None:
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             found.entries.append(member.name)
-            check_target(member, found, place=f"{path}{member.name}")
+            check_target(member, found, place=member.name)
             entry = archive.extractfile(member) if member.isreg() else None
             size = 0
             while entry and (block := entry.read(PIECE)):
@@ -165,25 +164,21 @@ def inspect_tar(stream: Any, found: Found, *, budget: Budget, path: str) -> None
 
 def check_target(member: tarfile.TarInfo, found: Found, *, place: str) -> None:
     """Add a fault where unpacking would write outside of its folder, or make a device."""
-    is_absolute = member.name.startswith(("/", "\\")) or member.name[1:2] == ":"
+    name, why = member.name.replace("\\", "/"), ""
     try:
-        tarfile.data_filter(member.replace(name=member.name.replace("\\", "/"), deep=False), "/unpacked")
+        tarfile.data_filter(member.replace(name=name, deep=False), "/unpacked")
     except tarfile.FilterError as error:
-        found.fault(FaultCode.UNSAFE_ENTRY, place=place, actual=type(error).__name__)
-    else:
-        if is_absolute:
-            found.fault(FaultCode.UNSAFE_ENTRY, place=place)
+        why = type(error).__name__
+    if why or name.startswith("/") or name[1:2] == ":":
+        found.fault(FaultCode.UNSAFE_ENTRY, place=place, actual=why)
 
 
-# The packages of Office, which are ZIP files with XML in them.
-
-
-class Stopped(Exception):
-    """The XML was read as far as it is needed."""
+# No writer of Office files defines entities, and bombs are made of them. In the encodings that its readers know.
+ENTITY = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
 
 
 def check_office_package(content: bytes, found: Found) -> bool:
-    """Return True if the package may be handed to a library: its parts are whole, and none is a bomb."""
+    """Return True if a library may open the package: its parts are whole, and none is a bomb."""
     if found.media_type == LOCKED:
         found.fault(FaultCode.ENCRYPTED)
         return False
@@ -197,36 +192,6 @@ def check_office_package(content: bytes, found: Found) -> bool:
     for info in archive.infolist():
         part = read_entry(archive, info, found, budget=budget, place=info.filename)
         # Relations may lead to a part of any name, and libraries parse it as XML whatever that is.
-        if part and has_entities(part):
+        if any(sign in part for sign in ENTITY):
             found.fault(FaultCode.UNFOLDS, place=info.filename, actual="<!ENTITY>")
     return found.is_whole and not found.faults
-
-
-def has_entities(part: bytes) -> bool:
-    """Return True if entities are defined before the first element, or the part is in an encoding that hides them.
-
-    No writer of Office files defines any, and bombs are made of them. Nothing after the first element is read.
-    """
-    parser = expat.ParserCreate()
-    seen: list[object] = []
-
-    def define(*names: object) -> None:
-        seen.extend(names)
-        raise Stopped
-
-    def start(*_: object) -> None:
-        raise Stopped
-
-    parser.EntityDeclHandler, parser.StartElementHandler = define, start
-    try:
-        parser.Parse(part, True)
-    except Stopped:
-        return bool(seen)
-    except (ValueError, LookupError):
-        return True
-    except expat.ExpatError as error:
-        return error.code == UNKNOWN_ENCODING
-    return False
-
-
-UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]

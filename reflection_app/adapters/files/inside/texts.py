@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from html.parser import HTMLParser
 from itertools import chain, dropwhile, islice, pairwise
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -89,16 +88,14 @@ DECODER = json.JSONDecoder(parse_constant=refuse)
 
 
 def parse(text: str, found: Found, *, line: int = 0, at_end: bool = True) -> Any:
-    """The value, or None with a fault. What is JSON as far as it goes was cut off, if nothing follows."""
+    """Return the value, or None with a fault. What is JSON as far as it goes was cut off, if nothing follows."""
     try:
         return DECODER.decode(text)
     except json.JSONDecodeError as error:
-        place, rest = f"line {line or error.lineno}", text[error.pos :].strip()
-        is_open = not rest or (error.msg.startswith("Unterminated string") and "\n" not in rest)
-        if at_end and (is_open or any(word.startswith(rest) for word in ("true", "false", "null", "-"))):
-            found.fault(FaultCode.TRUNCATED, place=place)
-        else:
-            found.fault(FaultCode.BAD_LINE if line else FaultCode.SYNTAX, place=place, actual=rest[:40])
+        rest = text[error.pos :].strip()
+        is_cut = at_end and (not rest or error.msg.startswith("Unterminated string"))
+        code = FaultCode.TRUNCATED if is_cut else FaultCode.BAD_LINE if line else FaultCode.SYNTAX
+        found.fault(code, place=f"line {line or error.lineno}", actual="" if is_cut else rest[:40])
     except (ValueError, RecursionError) as error:
         if not line and isinstance(error, RecursionError):
             raise
@@ -220,52 +217,31 @@ def read_rows(text: str, delimiter: str, found: Found) -> Iterator[tuple[int, li
 # Markup.
 
 
-class Outline(HTMLParser):
-    """Collects the texts and headings of a document."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.texts: list[str] = []
-        self.headings: list[str] = []
-        self.heading: list[str] | None = None
-        self.hidden = ""
-        self.tags: set[str] = set()
-        self.ended: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.hidden = tag if tag in {"script", "style", "template", "noscript"} else self.hidden
-        if re.fullmatch("h[1-6]", tag):
-            self.heading = []
-
-    def handle_endtag(self, tag: str) -> None:
-        self.ended.add(tag)
-        self.hidden = "" if tag == self.hidden else self.hidden
-        if self.heading and re.fullmatch("h[1-6]", tag):
-            self.headings.append(" ".join("".join(self.heading).split()))
-            self.heading = None
-
-    def handle_data(self, data: str) -> None:
-        if not self.hidden:
-            self.texts.append(data)
-            if self.heading is not None:
-                self.heading.append(data)
+HIDDEN = ("script", "style", "template", "noscript")
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+# A tag that does not end.
+OPEN_TAG = re.compile(r"<[a-z/!][^<>]*+\Z", re.IGNORECASE)
 
 
 def inspect_html(text: str, found: Found) -> None:
-    outline = Outline()
-    for at in range(0, len(text), 200_000):
-        outline.feed(text[at : at + 200_000])
-        if not found.has_time():
-            break
-    unread = outline.rawdata.strip()
-    # End tags may be left out, but who opens both elements closes one of them.
-    is_open = outline.hidden or ({"html", "body"} <= outline.tags and not outline.ended & {"html", "body"})
-    if found.is_whole and (is_open or (unread.startswith("<") and ">" not in unread)):
-        found.fault(FaultCode.TRUNCATED, place=f"line {text.rstrip().count('\n') + 1}", actual=unread[:40])
-    outline.close()
-    found.headings = outline.headings
-    found.read_text("\n".join(" ".join(one.split()) for one in outline.texts if one.strip()))
+    try:
+        from lxml import etree
+    except ImportError:
+        raise CannotLook("lxml") from None
+    # End tags may be left out, but a page that opens its body closes one of the two.
+    lower = text.casefold()
+    is_open = "<body" in lower and "</body" not in lower and "</html" not in lower
+    is_open = is_open or any(lower.rfind(f"<{tag}") > lower.rfind(f"</{tag}") for tag in ("script", "style"))
+    if is_open or OPEN_TAG.search(text.rstrip()):
+        found.fault(FaultCode.TRUNCATED, place=f"line {text.rstrip().count('\n') + 1}")
+    parser = etree.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
+    document = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    if document is None:
+        return
+    for hidden in list(document.iter(*HIDDEN)):
+        hidden.clear(keep_tail=True)
+    found.headings = [" ".join("".join(heading.itertext()).split()) for heading in document.iter(*HEADINGS)]
+    found.read_text("\n".join(" ".join(one.split()) for one in document.itertext() if one.strip()))
 
 
 def inspect_markdown(text: str, found: Found) -> None:
