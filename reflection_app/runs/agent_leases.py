@@ -92,24 +92,20 @@ def _hold(run: Run, data: WorkInput, *, actor: Actor) -> AgentLease | None:
     known = AgentLease.objects.filter(run=run).first()
     if known is not None and known.until > now:
         return None
-    lease = AgentLease(
-        run=run,
-        token=uuid4(),
-        holder=data.holder,
-        holder_label=actor.label,
-        lasts_s=lasts_s,
-        until=now + timedelta(seconds=lasts_s),
-        taken_at=now,
-    )
+    values = {
+        "token": uuid4(),
+        "holder": data.holder,
+        "holder_label": actor.label,
+        "lasts_s": lasts_s,
+        "until": now + timedelta(seconds=lasts_s),
+        "taken_at": now,
+    }
+    lease = AgentLease(run=run, **values)
     if known is None:
         lease.save(force_insert=True)
-    else:
-        # Whoever had it may renew it at this very moment.
-        values = {
-            name: getattr(lease, name) for name in ("token", "holder", "holder_label", "lasts_s", "until", "taken_at")
-        }
-        if not AgentLease.objects.filter(run=run, until__lte=now).update(**values):
-            return None
+    # Whoever had it may renew it at this very moment.
+    elif not AgentLease.objects.filter(run=run, until__lte=now).update(**values):
+        return None
     told = {"holder": data.holder} | ({"taken_over_from": known.name} if known else {})
     audit(run.project_id, actor, "run.claimed_by_agent", target=run, after=told)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

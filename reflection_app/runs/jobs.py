@@ -137,7 +137,7 @@ def wait_longer_for_the_broker(conf: Any, **_: object) -> None:
 
 
 @worker_ready.connect
-def begin_beside_the_tasks(**_: object) -> None:
+def start_background_work(**_: object) -> None:
     """Start what takes seconds in threads next to the worker's first tasks, which should not wait or pay for it."""
     if embedding_model() is None:
         log.info("entries are found by text alone: no EMBEDDING_MODEL is set that could find them by meaning")
@@ -157,7 +157,7 @@ def _offer_once() -> None:
 
 
 @worker_shutting_down.connect
-def end_beside_the_tasks(**_: object) -> None:
+def stop_background_work(**_: object) -> None:
     """Stop serving questions; let model calls end for a while, then give the runs back, so that the next worker need
     not wait for leases. In threads, since the signal's handler must not wait.
     """

@@ -6,8 +6,8 @@ What was answered was paid for, so a database that is away for a moment is waite
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
+from uuid import UUID
 
 from django.db import DataError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
@@ -34,9 +34,6 @@ STEP_FIELDS_OF_A_CHANGE = (
     *("state", "model", "result", "error", "timed_out", "cost_known", "is_estimated", "duration_s", "tries"),
     *(*COUNTED, "last_event_seq", "started_at", "finished_at"),
 )
-
-LEASED = "id = %s AND lease_token = %s AND state = 'running'"
-LIVING = "id = %s AND state IN ('queued', 'running')"
 
 Follow = Callable[[Run, Step, Batch], None]
 
@@ -100,7 +97,7 @@ def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None
 
 def _write_leased(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool) -> Run | None:
     with transaction.atomic():
-        run = _locked(LEASED, lease.run_id, lease.token)
+        run = _locked(lease.run_id, lease_token=lease.token, state=RunState.RUNNING)
         if run is not None:
             _write(changes, run, durable=durable)
             then(run)
@@ -117,7 +114,7 @@ def offer(changes: list[Change]) -> Change | None:
     if first is None or first.is_new or first.step.state != StepState.DONE:
         return None
     with transaction.atomic():
-        run = _locked(LIVING, first.step.run_id)
+        run = _locked(first.step.run_id, state__in=(RunState.QUEUED, RunState.RUNNING))
         # The same row: what was taken back, or asked for otherwise since, has another or none.
         row = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", "duration_s").first()
         if run is None or row is None:
@@ -140,21 +137,9 @@ def offer(changes: list[Change]) -> Change | None:
     return first
 
 
-def _locked(which: str, *values: Any) -> Run | None:
-    """The run that `which` finds, locked, with the columns that steps change."""
-    names = _columns()
-    text = f"SELECT {', '.join(names)} FROM reflection_app_run WHERE {which} FOR UPDATE"  # noqa: S608 - names of ours
-    with connection.cursor() as cursor:
-        cursor.execute(text, values)
-        row = cursor.fetchone()
-    return None if row is None else Run.from_db(connection.alias, names, row)
-
-
-@cache
-def _columns() -> list[str]:
-    """In the order of the model, which `from_db` reads them in."""
-    wanted = {"id", "project", *RUN_FIELDS_OF_A_STEP}
-    return [field.attname for field in Run._meta.concrete_fields if field.name in wanted]  # noqa: SLF001 - Django's documented API
+def _locked(run_id: UUID, **such: Any) -> Run | None:
+    """The run, if it is `such`, locked, with the columns that steps change."""
+    return Run.objects.select_for_update().only("project", *RUN_FIELDS_OF_A_STEP).filter(pk=run_id, **such).first()
 
 
 def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:

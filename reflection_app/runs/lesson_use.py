@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notebook_app.public import BINDING_KINDS, Entry, EntryState, EntryVersion, entries_by_id, versions_of
 from reflection_app.core.models import Project
-from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons, Rejected
+from reflection_app.loops.lessons import Lessons, RecallLessons
 from reflection_app.loops.task_spec import Execution
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, Step, StepState
 
@@ -99,10 +99,14 @@ def gets_lessons(run: Run) -> bool:
 
 def uses_in(found: Lessons) -> list[EntryUse]:
     """Return every entry that was considered: the rules, the lessons, and those that a gate stopped."""
-    rules = [EntryUse(one.entry_id, UseReason.USED, one.version) for one in found.rules]
-    return (
-        rules + [_of_lesson(one, found) for one in found.lessons] + [_of_rejected(one, found) for one in found.rejected]
-    )
+    uses = [EntryUse(one.entry_id, UseReason.USED, one.version) for one in found.rules]
+    for one in found.lessons:
+        reason = UseReason.CONTROL_GROUP if one.is_withheld else UseReason.USED
+        uses.append(EntryUse(one.entry_id, reason, one.version, one.score, found.least_sure))
+    for other in found.rejected:
+        needed = None if other.confidence is None else found.least_sure
+        uses.append(EntryUse(other.entry_id, UseReason(other.gate.value), other.version, other.confidence, needed))
+    return uses
 
 
 def use_of(run: Run, entry: Entry, *, found: Lessons | None, versions: Sequence[EntryVersion]) -> EntryUse:
@@ -129,9 +133,9 @@ def use_of(run: Run, entry: Entry, *, found: Lessons | None, versions: Sequence[
     return EntryUse(entry.id, reason)
 
 
-def uses_of(project: Project, entry: Entry, *, most: int = MOST_RUNS) -> list[RunUse]:
+def uses_of(project: Project, entry: Entry) -> list[RunUse]:
     """Return what became of `entry` in the project's newest runs, the newest first."""
-    runs = list(Run.objects.filter(NOT_OF_THE_DESK, project=project).order_by("-created_at", "-id")[:most])
+    runs = list(Run.objects.filter(NOT_OF_THE_DESK, project=project).order_by("-created_at", "-id")[:MOST_RUNS])
     found, versions = _retrieved(runs), versions_of(entry)
     return [RunUse(run, use_of(run, entry, found=found.get(run.pk), versions=versions)) for run in runs]
 
@@ -144,16 +148,6 @@ def counts_of(uses: Iterable[RunUse]) -> list[tuple[UseReason, int]]:
 def _retrieved(runs: Sequence[Run]) -> dict[UUID, Lessons]:
     rows = Step.objects.filter(run__in=runs, kind=RecallLessons.kind, state=StepState.DONE)
     return {run_id: Lessons.model_validate(result) for run_id, result in rows.values_list("run", "result") if result}
-
-
-def _of_lesson(one: Lesson, found: Lessons) -> EntryUse:
-    reason = UseReason.CONTROL_GROUP if one.is_withheld else UseReason.USED
-    return EntryUse(one.entry_id, reason, one.version, one.score, found.least_sure)
-
-
-def _of_rejected(one: Rejected, found: Lessons) -> EntryUse:
-    needed = None if one.confidence is None else found.least_sure
-    return EntryUse(one.entry_id, UseReason(one.gate.value), one.version, one.confidence, needed)
 
 
 def _without_step(run: Run, entry: Entry, versions: Sequence[EntryVersion]) -> UseReason:

@@ -14,7 +14,6 @@ from notebook_app.public import (
     Drawn,
     EntryFilter,
     EntryKind,
-    RejectedEntry,
     binding_rules,
     bounded,
     fitting,
@@ -151,10 +150,9 @@ def _with_lessons(effect: RecallLessons, value: Lessons, *, project_id: UUID) ->
         Rejected(entry_id=one.entry.id, version=one.entry.version, gate=Gate.NO_ROOM, confidence=min(one.score, 1.0))
         for one in found.entries[room:]
     ]
-    rejected += [
-        Rejected(entry_id=one.entry_id, version=one.version, gate=gate_of(one), confidence=one.confidence)
-        for one in found.rejected
-    ]
+    for one in found.rejected:
+        gate = Gate.FLAGGED if one.is_flagged else Gate.OVER_LIMIT if one.fits else Gate.NOT_RELEVANT
+        rejected.append(Rejected(entry_id=one.entry_id, version=one.version, gate=gate, confidence=one.confidence))
     return value.model_copy(
         update={
             "block": bounded(given, boundary=boundary, most=effect.most_characters),
@@ -166,13 +164,6 @@ def _with_lessons(effect: RecallLessons, value: Lessons, *, project_id: UUID) ->
             "rejected": (*value.rejected, *rejected),
         }
     )
-
-
-def gate_of(one: RejectedEntry) -> Gate:
-    """Return which gate stopped an entry that was found and not recalled."""
-    if one.is_flagged:
-        return Gate.FLAGGED
-    return Gate.OVER_LIMIT if one.fits else Gate.NOT_RELEVANT
 
 
 @follows_from(RecallLessons)

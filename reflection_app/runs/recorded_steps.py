@@ -99,15 +99,15 @@ def recorded_steps(run: Run) -> tuple[list[RecordedStep], int]:
 
 def _recorded(row: dict[str, Any]) -> RecordedStep:
     # What should be a text and is none could not be read.
-    told = {name: row[name][:LONGEST_ERROR] if isinstance(row[name], str) else "" for name in TEXTS}
-    is_void = row["referee"] == Referee.TESTS and row["confidence"] == 0 and told["verdict"] != VerdictName.PASS
-    told["verdict"] = "" if is_void else told["verdict"] or told["decided"]
-    told["tool_error"] = told["tool_error"] or told["tool_failure"]
-    told["completeness"] = told["completeness"] or told["second_look"]
-    told["fault"] = "cut_off" if row["cut_off"] is True else told["fault"]
+    texts = {name: row[name][:LONGEST_ERROR] if isinstance(row[name], str) else "" for name in TEXTS}
+    is_void = row["referee"] == Referee.TESTS and row["confidence"] == 0 and texts["verdict"] != VerdictName.PASS
+    texts["verdict"] = "" if is_void else texts["verdict"] or texts["decided"]
+    texts["tool_error"] = texts["tool_error"] or texts["tool_failure"]
+    texts["completeness"] = texts["completeness"] or texts["second_look"]
+    texts["fault"] = "cut_off" if row["cut_off"] is True else texts["fault"]
     return RecordedStep(
         **{name: row[name] for name in (*COLUMNS, *COUNTS)}
-        | {name: text for name, text in told.items() if name in RecordedStep.model_fields}
+        | {name: text for name, text in texts.items() if name in RecordedStep.model_fields}
         | {
             "error": Truncator(row["error"]).chars(LONGEST_ERROR),
             "attempt": row["attempt_number"],

@@ -16,7 +16,7 @@ from tests import given
 from tests.pace import PATIENCE_S
 from tests.runs.questions import PERMISSION, waiting_question
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def test_an_answer_is_kept_and_the_run_is_queued_with_it() -> None:
@@ -47,6 +47,7 @@ def test_what_answers_nothing_is_refused_and_the_question_stays_open(told: dict[
     assert Question.objects.get().state == QuestionState.OPEN
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_eight_people_at_once_one_is_heard() -> None:
     question = waiting_question(given.project(), PERMISSION)
     all_of_them, heard = threading.Barrier(8), []

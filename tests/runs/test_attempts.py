@@ -16,7 +16,7 @@ from tests import given, then
 from tests.api.caller import Answer, Caller
 from tests.pace import PATIENCE_S
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def asked(caller: Caller, answers: dict[str, str] | None = None, **task: Any) -> Run:
@@ -199,6 +199,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_kept(caller: Caller) -> Non
     assert run.state == RunState.WAITING_AGENT
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_two_agents_at_once_exactly_one_wins(caller: Caller) -> None:
     run = asked(caller)
     together, answers = threading.Barrier(8), list[Answer]()
@@ -221,6 +222,7 @@ def test_of_two_agents_at_once_exactly_one_wins(caller: Caller) -> None:
     assert seqs == list(range(1, len(seqs) + 1))
 
 
+@pytest.mark.django_db(transaction=True)
 def test_no_connection_is_held_while_an_attempt_is_judged(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     run, held = asked(caller), list[bool]()
 

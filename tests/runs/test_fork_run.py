@@ -1,10 +1,8 @@
 """Forking: what is copied, what is charged, what an edit changes, and that the parent stays as it is."""
 
-import threading
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotFork
@@ -18,24 +16,32 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
-from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from tests import given
-from tests.pace import PATIENCE_S
 from tests.runs.critiques import critique
 from tests.runs.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 # Each step's key in the run of `TWICE`.
 JUDGED = ("answer", "critique", "verdict")
 KEYS = [*(f"attempt-1/{part}" for part in (*JUDGED, "ticket")), *(f"attempt-2/{part}" for part in JUDGED)]
 
 
+@pytest.fixture(scope="module")
+def finished_twice(module_transaction: None) -> Run:
+    return text_run()
+
+
+@pytest.fixture
+def parent(finished_twice: Run) -> Run:
+    """A finished run of two attempts, the same for all tests."""
+    return Run.objects.get(pk=finished_twice.pk)
+
+
 @pytest.mark.parametrize("from_step", range(1, 9))
-def test_a_fork_without_edits_ends_like_its_parent_and_pays_only_for_its_own_steps(from_step: int) -> None:
-    parent = text_run()
+def test_a_fork_without_edits_ends_like_its_parent_and_pays_only_for_its_own_steps(parent: Run, from_step: int) -> None:
     assert [step.key for step in Step.objects.filter(run=parent)] == KEYS
     before = everything_of(parent)
 
@@ -54,9 +60,8 @@ def test_a_fork_without_edits_ends_like_its_parent_and_pays_only_for_its_own_ste
     assert everything_of(parent) == before
 
 
-def test_a_verdict_edited_from_revise_to_pass_ends_the_fork_at_once() -> None:
+def test_a_verdict_edited_from_revise_to_pass_ends_the_fork_at_once(parent: Run) -> None:
     person = given.member(given.project())
-    parent = text_run()
     child = advanced(forked(parent, 3, result={"verdict": "PASS"}, note="It was fine.", actor=Actor(user=person)))
 
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 1, 0)
@@ -72,8 +77,7 @@ def test_a_verdict_edited_from_revise_to_pass_ends_the_fork_at_once() -> None:
     assert advanced(parent).outcome == "succeeded"
 
 
-def test_an_edited_verdict_is_anothers_only_where_the_editor_says_so() -> None:
-    parent = text_run()
+def test_an_edited_verdict_is_anothers_only_where_the_editor_says_so(parent: Run) -> None:
     child = advanced(forked(parent, 3, result={"verdict": "PASS", "referee": "critic", "score": 77}))
     verdict = Verdict.objects.get(attempt__run=child)
     assert (verdict.referee_label, verdict.given_by, verdict.score) == ("critic", None, 77.0)
@@ -89,7 +93,7 @@ def test_an_edited_answer_of_the_model_is_judged_as_if_it_had_said_so() -> None:
     assert step_of(child, "attempt-1/answer").model == step_of(parent, "attempt-1/answer").model
 
 
-def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edited_prompt_is_what_the_model_is_asked(parent: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     answer = __import__("reflection_app.adapters.llm.scripted", fromlist=["x"]).answer_from_script
 
@@ -97,7 +101,6 @@ def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyP
         asked.append(request)
         return answer(request, *args, **kwargs)
 
-    parent = text_run()
     monkeypatch.setattr("reflection_app.adapters.llm.gateway.answer_from_script", noted)
     written = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Write a line."}]
     child = advanced(forked(parent, 5, messages=written))
@@ -112,10 +115,10 @@ def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyP
     assert step_of(earlier, "attempt-2/answer").request["messages"] != written
 
 
-def test_a_fork_can_be_forked() -> None:
+def test_a_fork_can_be_forked(parent: Run) -> None:
     person = given.member(given.project())
     child = advanced(
-        forked(text_run(), 7, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, actor=Actor(user=person))
+        forked(parent, 7, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, actor=Actor(user=person))
     )
     grandchild = advanced(forked(child, 8))
 
@@ -192,8 +195,7 @@ def test_a_run_that_failed_by_a_change_of_its_loop_goes_on_as_a_fork(monkeypatch
     assert child.steps.filter(is_inherited=True).count() == 4
 
 
-def test_only_what_todays_loop_goes_along_with_is_copied() -> None:
-    parent = text_run()
+def test_only_what_todays_loop_goes_along_with_is_copied(parent: Run) -> None:
     Step.objects.filter(run=parent, seq=6).update(key="attempt-2/what-was-asked-once")
     child = forked(parent, 8, note="Go on")
 
@@ -206,8 +208,7 @@ def test_only_what_todays_loop_goes_along_with_is_copied() -> None:
         forked(parent, 6, messages=[{"role": "user", "content": "x"}])
 
 
-def test_a_result_of_an_older_form_is_made_again() -> None:
-    parent = text_run()
+def test_a_result_of_an_older_form_is_made_again(parent: Run) -> None:
     Step.objects.filter(run=parent, seq=3).update(result={"opinion": "fine"})
     child = forked(parent, 8)
     assert child.forked_from_step == 3
@@ -217,9 +218,8 @@ def test_a_result_of_an_older_form_is_made_again() -> None:
 
 @pytest.mark.parametrize("commits", [1, 2, 3])
 def test_a_fork_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
-    commits: int, monkeypatch: pytest.MonkeyPatch
+    parent: Run, commits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parent = text_run()
     child = forked(parent, 3)
     calls = counted_calls(monkeypatch)
     with monkeypatch.context() as patched:
@@ -234,35 +234,7 @@ def test_a_fork_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
     assert calls == ["attempt-2/answer", "attempt-2/critique"]
 
 
-def test_two_forks_at_once_are_two_runs() -> None:
-    parent = text_run()
-    both = threading.Barrier(2)
-
-    def fork() -> None:
-        try:
-            both.wait(timeout=PATIENCE_S)
-            forked(parent, 3)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=fork) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    children = list(Run.objects.filter(parent=parent))
-    assert len(children) == 2
-    for child in children:
-        assert kept(advanced(child)) == kept(parent)
-    told = Event.objects.filter(run=parent, type=EventType.RUN_FORKED)
-    assert {event.payload["fork"] for event in told} == {str(child.pk) for child in children}
-    seqs = list(Event.objects.filter(run=parent).order_by("seq").values_list("seq", flat=True))
-    assert seqs == list(range(1, len(seqs) + 1))
-
-
-def test_the_trail_says_who_forked_what() -> None:
-    parent = text_run()
+def test_the_trail_says_who_forked_what(parent: Run) -> None:
     person = given.member(parent.project)
     child = forked(parent, 3, result={"verdict": "PASS"}, actor=Actor(user=person))
     entry = AuditEntry.objects.get(action="run.forked")

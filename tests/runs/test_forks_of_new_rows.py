@@ -1,20 +1,25 @@
 """Forked at any step, the six steps, supplements and diagnoses end like their parent, whose rows stay as they were."""
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import Model
 from django.forms.models import model_to_dict
 
 from reflection_app.core.audit import Actor
 from reflection_app.repairs.models import CompletenessCheck, Report, Supplement, Ticket, ToolFailure
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
 from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply
+from tests.pace import PATIENCE_S
+from tests.runs.forking import advanced, forked, kept, text_run
 from tests.runs.test_crashes_of_new_rows import STORIES, Story, a_project, driven
 
 __all__ = ["loopback"]
@@ -66,3 +71,30 @@ def test_forked_at_any_step_it_ends_like_its_parent_and_no_row_of_the_parent_cha
             child = driven(fork_run(parent, ForkInput(from_step=seq), actor=Actor()))
             assert ending_of(child) == expected, f"forked from step {seq}: {child.error}"
             assert rows_of(parent) == rows, f"forked from step {seq}"
+
+
+def test_two_forks_at_once_are_two_runs() -> None:
+    parent = text_run()
+    both = threading.Barrier(2)
+
+    def fork() -> None:
+        try:
+            both.wait(timeout=PATIENCE_S)
+            forked(parent, 3)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=fork) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    children = list(Run.objects.filter(parent=parent))
+    assert len(children) == 2
+    for child in children:
+        assert kept(advanced(child)) == kept(parent)
+    told = Event.objects.filter(run=parent, type=EventType.RUN_FORKED)
+    assert {event.payload["fork"] for event in told} == {str(child.pk) for child in children}
+    seqs = list(Event.objects.filter(run=parent).order_by("seq").values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))

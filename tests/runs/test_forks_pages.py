@@ -35,6 +35,17 @@ def told_run(name: str, answers: dict[str, str] = TWICE, **submission: Any) -> R
     return given.advanced_run(given.scripted_project(name, answers), **submission)
 
 
+@pytest.fixture(scope="module")
+def finished_twice(module_transaction: None) -> Run:
+    return told_run("twice")
+
+
+@pytest.fixture
+def run(finished_twice: Run) -> Run:
+    """A finished run of two attempts, the same for all tests."""
+    return Run.objects.get(pk=finished_twice.pk)
+
+
 def posted(client: Client, run: Run, step: int, **typed: Any) -> Any:
     return client.post(f"/p/{run.project.slug}/runs/{run.pk}/fork/?step={step}", typed)
 
@@ -46,37 +57,35 @@ def fork_of(run: Run) -> Run:
     return fork
 
 
-def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Client) -> None:
-    run = told_run("edited")
+def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Client, run: Run) -> None:
     given.logged_in(client, run.project)
-    form = client.get(f"/p/edited/runs/{run.pk}/fork/?step=3").text
+    form = client.get(f"/p/twice/runs/{run.pk}/fork/?step=3").text
     assert 'value="No title"' in form
     response = posted(client, run, 3, change="result", verdict="PASS", score="40", note="Good enough")
     fork = fork_of(run)
 
-    assert response["Location"] == f"/p/edited/runs/{fork.pk}/"
+    assert response["Location"] == f"/p/twice/runs/{fork.pk}/"
     assert (fork.outcome, fork.attempts_made, fork.fork_note) == ("succeeded", 1, "Good enough")
-    page = client.get(f"/p/edited/runs/{fork.pk}/").text
+    page = client.get(f"/p/twice/runs/{fork.pk}/").text
     assert "Forked from step 3 of" in page
     assert "Good enough" in page
-    assert f'href="/p/edited/runs/{run.pk}/"' in page
-    assert f'href="/p/edited/runs/{fork.pk}/compare/"' in page
+    assert f'href="/p/twice/runs/{run.pk}/"' in page
+    assert f'href="/p/twice/runs/{fork.pk}/compare/"' in page
     assert "Verdict: Pass, score 50" in page
     assert "edited by" in page
-    parent = client.get(f"/p/edited/runs/{run.pk}/").text
-    assert f'href="/p/edited/runs/{fork.pk}/"' in parent
+    parent = client.get(f"/p/twice/runs/{run.pk}/").text
+    assert f'href="/p/twice/runs/{fork.pk}/"' in parent
 
 
-def test_a_prompt_is_edited_message_by_message(client: Client) -> None:
-    run = told_run("prompted")
+def test_a_prompt_is_edited_message_by_message(client: Client, run: Run) -> None:
     given.logged_in(client, run.project)
-    assert "message_content" in client.get(f"/p/prompted/runs/{run.pk}/fork/?step=5").text
+    assert "message_content" in client.get(f"/p/twice/runs/{run.pk}/fork/?step=5").text
     posted(
         client, run, 5, change="messages", message_role=["system", "user"], message_content=["", "Write\r\nanother."]
     )
     fork = fork_of(run)
     assert Step.objects.get(run=fork, seq=5).request["messages"] == [{"role": "user", "content": "Write\nanother."}]
-    assert "prompt edited" in client.get(f"/p/prompted/runs/{fork.pk}/").text
+    assert "prompt edited" in client.get(f"/p/twice/runs/{fork.pk}/").text
 
 
 NONSENSE: list[tuple[int, dict[str, str], str]] = [
@@ -96,8 +105,7 @@ NONSENSE: list[tuple[int, dict[str, str], str]] = [
 ]
 
 
-def test_what_makes_no_sense_comes_back_with_all_that_was_typed(client: Client) -> None:
-    run = told_run("wrong")
+def test_what_makes_no_sense_comes_back_with_all_that_was_typed(client: Client, run: Run) -> None:
     given.logged_in(client, run.project)
     for step, typed, said in NONSENSE:
         response = posted(client, run, step, **{"note": "my note"} | typed)
@@ -122,15 +130,13 @@ def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
         assert said in response.text, data[:20]
 
 
-def test_a_step_that_is_not_there_is_not_found(client: Client) -> None:
-    run = told_run("nowhere")
+def test_a_step_that_is_not_there_is_not_found(client: Client, run: Run) -> None:
     given.logged_in(client, run.project)
     for step in ("0", "9", "-1", "x", "", "1" * 9, "²"):
-        assert client.get(f"/p/nowhere/runs/{run.pk}/fork/?step={step}").status_code == 404, step
+        assert client.get(f"/p/twice/runs/{run.pk}/fork/?step={step}").status_code == 404, step
 
 
-def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client) -> None:
-    run = told_run("compared")
+def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client, run: Run) -> None:
     fork = fork_run(
         run,
         ForkInput(from_step=5, result={"text": "A second and better text."}, note="Why not"),
@@ -138,13 +144,13 @@ def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client)
     )
     advance(fork.pk)
     given.logged_in(client, run.project)
-    page = client.get(f"/p/compared/runs/{fork.pk}/compare/").text
+    page = client.get(f"/p/twice/runs/{fork.pk}/compare/").text
     assert "The first 4 steps are the same." in page
     assert "Why not" in page
     assert "A second <ins>and better </ins>text." in page
     assert page.count('class="pair pair-differs"') == 1
-    no_fork = client.get(f"/p/compared/runs/{run.pk}/compare/")
-    assert no_fork["Location"] == f"/p/compared/runs/{run.pk}/"
+    no_fork = client.get(f"/p/twice/runs/{run.pk}/compare/")
+    assert no_fork["Location"] == f"/p/twice/runs/{run.pk}/"
 
 
 def test_hostile_text_is_inert_in_forms_and_comparisons(client: Client) -> None:
@@ -194,8 +200,7 @@ def test_words_of_scripts_without_spaces_are_compared_one_by_one() -> None:
     assert marked("春风又绿江南岸", "春风又到江南岸") == ("春风又<del>绿</del>江南岸", "春风又<ins>到</ins>江南岸")
 
 
-def test_what_is_wrong_with_a_field_of_a_hostile_name_is_told_all_the_same() -> None:
-    run = told_run("hostile-names")
+def test_what_is_wrong_with_a_field_of_a_hostile_name_is_told_all_the_same(run: Run) -> None:
     form = prefilled(run, run.steps.get(seq=1), from_step=1)
     form.add_errors([{"field": "result.issues.<b>", "message": "extra"}])
     assert form.errors

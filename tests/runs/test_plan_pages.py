@@ -52,10 +52,15 @@ def page_of(client: Client, run: Run) -> str:
     return given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
-def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client) -> None:
+@pytest.fixture(scope="module")
+def run(module_transaction: None) -> Run:
+    """A run that planned twice, the same for all tests."""
     run = given.advanced_run(tooled_project("planned", ANSWERS), mode="planning", tools=["python"])
     assert run.outcome == "succeeded"
+    return run
 
+
+def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client, run: Run) -> None:
     newest, first = plans_of(run)
     assert [one.state for one in newest.steps] == ["done"]
     assert [one.state for one in first.steps] == ["failed", "skipped", "done"]
@@ -88,8 +93,7 @@ def test_a_plan_under_way_tells_what_runs_and_what_waits(monkeypatch: pytest.Mon
     assert [one.state for one in plan.steps][1:] == ["not_reached", "not_reached"]
 
 
-def test_the_plan_is_a_fragment_of_the_live_page_just_as_the_page_shows_it(client: Client) -> None:
-    run = given.advanced_run(tooled_project("live-plan", ANSWERS), mode="planning", tools=["python"])
+def test_the_plan_is_a_fragment_of_the_live_page_just_as_the_page_shows_it(client: Client, run: Run) -> None:
     page = page_of(client, run)
     [drawn] = [
         fragment.html

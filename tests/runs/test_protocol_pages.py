@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -47,9 +46,17 @@ ANSWERS = {
 }
 
 
-def protocol_run(name: str = "six", answers: dict[str, str] = ANSWERS, **submission: Any) -> Run:
-    project = given.scripted_project(name, answers)
-    return given.advanced_run(project, mode="reflection_protocol", agent="academic-researcher", **submission)
+@pytest.fixture(scope="module")
+def six_steps(module_transaction: None) -> Run:
+    return given.advanced_run(
+        given.scripted_project("six", ANSWERS), mode="reflection_protocol", agent="academic-researcher"
+    )
+
+
+@pytest.fixture
+def run(six_steps: Run) -> Run:
+    """A run that went through the six steps once, the same for all tests."""
+    return Run.objects.get(pk=six_steps.pk)
 
 
 def words(page: str) -> str:
@@ -61,8 +68,7 @@ def states(run: Run) -> list[list[str]]:
     return [[stage.state for stage in one.stages] for one in rounds_of(run)]
 
 
-def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Client) -> None:
-    run = protocol_run()
+def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Client, run: Run) -> None:
     assert run.outcome == "succeeded", run.error
     assert states(run) == [["done"] * 6]
     given.logged_in(client, run.project)
@@ -81,8 +87,7 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     assert "<script>alert" not in page
 
 
-def test_every_step_of_the_timeline_has_words(client: Client) -> None:
-    run = protocol_run()
+def test_every_step_of_the_timeline_has_words(client: Client, run: Run) -> None:
     given.logged_in(client, run.project)
     for step in Step.objects.filter(run=run):
         page = client.get(f"/p/six/runs/{run.pk}/steps/{step.seq}/").text
@@ -92,8 +97,7 @@ def test_every_step_of_the_timeline_has_words(client: Client) -> None:
         assert "<script>alert" not in page
 
 
-def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached() -> None:
-    run = protocol_run()
+def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached(run: Run) -> None:
     recorded = {step.key: step for step in Step.objects.filter(run=run, kind="record_stage")}
     recorded["attempt-1/submit"].delete()
     recorded["attempt-1/repair-2/kept"].delete()
@@ -148,8 +152,7 @@ def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
     assert again.status_code == 409
 
 
-def test_a_finished_run_is_ordered_again_from_its_page(client: Client) -> None:
-    run = protocol_run()
+def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run) -> None:
     given.logged_in(client, run.project, Role.REVIEWER)
     assert 'id="run-redo"' in client.get(f"/p/six/runs/{run.pk}/").text
     at = f"/p/six/runs/{run.pk}/redo/"

@@ -1,14 +1,25 @@
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from reflection_app.runs.models import Run
 from tests import given
 from tests.api.caller import Caller
 
 pytestmark = pytest.mark.django_db
 
 
-def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:
-    run = given.finished_run(caller.project)
+@pytest.fixture(scope="module")
+def caller(module_transaction: None) -> Caller:
+    return given.caller()
+
+
+@pytest.fixture(scope="module")
+def run(caller: Caller) -> Run:
+    """A finished run, the same for all tests."""
+    return given.finished_run(caller.project)
+
+
+def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller, run: Run) -> None:
     steps = caller.get(f"runs/{run.pk}/steps").body["results"]
 
     assert [step["seq"] for step in steps] == list(range(1, len(steps) + 1))
@@ -24,8 +35,7 @@ def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:
     assert {step["kind"] for step in steps} == {"generate", "record_verdict", "issue_ticket"}
 
 
-def test_attempts_carry_every_verdict_on_them(caller: Caller) -> None:
-    run = given.finished_run(caller.project)
+def test_attempts_carry_every_verdict_on_them(caller: Caller, run: Run) -> None:
     attempts = caller.get(f"runs/{run.pk}/attempts").body["results"]
 
     assert [(attempt["number"], attempt["content"]) for attempt in attempts] == [(1, "first"), (2, "second")]
@@ -35,8 +45,7 @@ def test_attempts_carry_every_verdict_on_them(caller: Caller) -> None:
     assert verdict["feedback"] == {"strengths": [], "weaknesses": [], "suggestions": []}
 
 
-def test_events_after_a_number_come_in_order(caller: Caller) -> None:
-    run = given.finished_run(caller.project)
+def test_events_after_a_number_come_in_order(caller: Caller, run: Run) -> None:
     events = caller.get(f"runs/{run.pk}/events").body["results"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert (events[0]["type"], events[-1]["type"]) == ("run.created", "run.finished")
@@ -50,9 +59,8 @@ def test_events_after_a_number_come_in_order(caller: Caller) -> None:
 
 @pytest.mark.parametrize("part", ["steps", "attempts", "events"])
 def test_a_history_takes_few_queries(
-    caller: Caller, part: str, django_assert_max_num_queries: DjangoAssertNumQueries
+    caller: Caller, run: Run, part: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    run = given.finished_run(caller.project)
     caller.get("runs")
     with django_assert_max_num_queries(7):
         caller.get(f"runs/{run.pk}/{part}")

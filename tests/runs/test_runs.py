@@ -35,7 +35,7 @@ def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> 
     assert run["finished_at"].endswith("Z")
 
 
-def test_a_fork_tells_where_it_comes_from_and_its_parent_tells_of_it(caller: Caller) -> None:
+def test_a_fork_names_its_parent_which_lists_it(caller: Caller) -> None:
     parent = given.finished_run(caller.project)
     wanted = {"from_step": 3, "result": {"verdict": "PASS", "score": 80}, "note": "Too strict."}
     answer = caller.post(f"runs/{parent.pk}/fork", wanted)

@@ -14,7 +14,7 @@ from tests.api.caller import Answer, Caller
 from tests.reviews.test_reviews import together
 from tests.teams.test_settings import TYPED
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ def test_another_project_and_a_project_that_does_not_mind_have_the_same_name(str
     assert [hand_in(easy).status, hand_in(easy).status] == [201, 201]
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_one_is_taken_and_the_others_are_told_which(strict: Caller) -> None:
     answers = [one for one in together(*[lambda: hand_in(strict)] * 6) if isinstance(one, Answer)]
     taken = [one.body["id"] for one in answers if one.status == 201]
@@ -97,6 +98,7 @@ def test_the_rule_is_switched_on_where_nothing_is_doubled_and_off_again(client: 
     assert hand_in(caller).status == 201
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_task_that_comes_while_the_rule_is_switched_on_is_under_it_or_before_it(client: Client) -> None:
     project = given.project("set")
     admin, caller = given.logged_in(client, project), given.caller(project)

@@ -17,12 +17,22 @@ from tests.runs.forking import everything_of, text_run
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def finished_twice(module_transaction: None) -> Run:
+    return text_run()
+
+
+@pytest.fixture
+def run(finished_twice: Run) -> Run:
+    """A finished run of two attempts, the same for all tests."""
+    return Run.objects.get(pk=finished_twice.pk)
+
+
 def redone(run: Run, instructions: str = "Half as long.", **wanted: object) -> Run:
     return redo_run(run, RedoInput(instructions=instructions, **wanted), actor=Actor(user=given.member(run.project)))
 
 
-def test_the_order_is_a_run_of_its_own_that_begins_with_the_best_answer() -> None:
-    run = text_run()
+def test_the_order_is_a_run_of_its_own_that_begins_with_the_best_answer(run: Run) -> None:
     before = everything_of(run)
     child = redone(run)
 
@@ -43,8 +53,7 @@ def test_the_order_is_a_run_of_its_own_that_begins_with_the_best_answer() -> Non
     assert everything_of(run) == before
 
 
-def test_another_attempt_can_be_named_and_one_that_is_not_there_cannot() -> None:
-    run = text_run()
+def test_another_attempt_can_be_named_and_one_that_is_not_there_cannot(run: Run) -> None:
     spec = redone(run, attempt=1).get_spec()
     assert spec.redo is not None
     assert (spec.redo.content, spec.redo.verdict.value, spec.redo.score) == ("first", "REVISE", 40)
@@ -66,8 +75,7 @@ def test_work_with_a_real_signal_stays_in_its_mode_and_is_told_the_order() -> No
 
 
 @pytest.mark.parametrize("instructions", ["", " \n\t "])
-def test_without_instructions_it_is_refused(instructions: str) -> None:
-    run = text_run()
+def test_without_instructions_it_is_refused(run: Run, instructions: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         redone(run, instructions)
     assert refused.value.errors[0]["field"] == "instructions"
@@ -85,8 +93,7 @@ def test_a_run_under_way_or_without_an_attempt_is_refused() -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.INLINE_REFLECTION, Mode.TOOL_DIAGNOSIS, Mode.COMPLETENESS_CHECK])
-def test_what_was_handed_in_by_a_call_of_its_own_is_handed_in_again(mode: Mode) -> None:
-    run = text_run()
+def test_what_was_handed_in_by_a_call_of_its_own_is_handed_in_again(run: Run, mode: Mode) -> None:
     Run.objects.filter(pk=run.pk).update(mode=mode.value)
     with pytest.raises(CannotRedo, match=r"again|new session"):
         redone(run)

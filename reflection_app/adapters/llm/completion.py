@@ -46,7 +46,6 @@ class Completion:
     completion_tokens: int
     cost_usd: Decimal
     cost_known: bool
-    latency_ms: int
     finish_reason: str
     tries: int = 1
     refusal: str = ""

@@ -241,11 +241,8 @@ class _Tries:
                     response = await provider.send_streaming(call, self._on_text)
         except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
             return read_fault(error, model=self._request.model)
-        elapsed_ms = round((time.monotonic() - self._began) * 1000)
         try:
-            answer = provider.read_answer(
-                response, self._request, words=words, latency_ms=elapsed_ms, tries=self.sent, local=call.local
-            )
+            answer = provider.read_answer(response, self._request, words=words, tries=self.sent, local=call.local)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             return unreadable(self._request.model)
         if not answer.is_estimated:

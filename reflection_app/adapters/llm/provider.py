@@ -251,7 +251,7 @@ LONGEST_REASONING = 100_000
 
 
 def read_answer(
-    response: Any, request: CompletionRequest, *, words: Sequence[str], latency_ms: int, tries: int, local: bool
+    response: Any, request: CompletionRequest, *, words: Sequence[str], tries: int, local: bool
 ) -> Completion:
     """The completion in `response`, which the provider ended with `words`.
 
@@ -282,7 +282,6 @@ def read_answer(
         completion_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
         cost_usd=_money(cost or 0.0),
         cost_known=cost is not None,
-        latency_ms=latency_ms,
         finish_reason=finish_reason,
         refusal=refusal,
         reasoning=(getattr(choice.message, "reasoning_content", None) or "")[:LONGEST_REASONING],

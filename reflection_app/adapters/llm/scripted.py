@@ -87,7 +87,6 @@ def answer_from_script(request: CompletionRequest, *, on_text: OnText | None = N
         completion_tokens=_estimate(len(answer.text)) if answer.completion_tokens is None else answer.completion_tokens,
         cost_usd=answer.cost_usd,
         cost_known=True,
-        latency_ms=answer.delay_ms,
         finish_reason="stop",
     )
 

@@ -327,7 +327,9 @@ class PickStory:
 
 def tell_pick(review: Review, passages: Passages) -> PickStory:
     """The attempts that there were when the person was asked, the proposed one compared with each of the others."""
-    asked = asked_at(review)
+    # Only loops ask for a pick.
+    assert review.step is not None
+    asked = review.step.seq
     made = set(Attempt.objects.filter(run=review.run_id, step__seq__lt=asked).values_list("number", flat=True))
     steps = Step.objects.filter(run=review.run_id, kind=RunTests.kind, state=StepState.DONE, seq__lt=asked)
     # The latest test run of each attempt comes last.
@@ -358,9 +360,3 @@ def tell_pick(review: Review, passages: Passages) -> PickStory:
                 earlier, later = sorted((proposed, other), key=lambda one: one.number)
                 changes.append(Difference(earlier, later, compared(earlier.code, later.code)))
     return PickStory(candidates=tuple(candidates), lines=compare_answers(reports), differences=tuple(changes))
-
-
-def asked_at(review: Review) -> int:
-    """The number of the step that asked: only loops ask for a pick."""
-    assert review.step is not None
-    return review.step.seq

@@ -33,6 +33,8 @@ ARRIVAL = 20
 LONGEST_LABEL, LONGEST_DETAIL, LONGEST_CAPTION = 19, 22, 26
 # Lanes between two columns, so that edges that go side by side stay apart.
 LANES, LANE = 3, 5
+# Of the rounded corners of a line.
+RADIUS = 6
 
 # More than these nobody follows with their eyes; the newest are drawn.
 MOST_DRAWN = 240
@@ -232,11 +234,11 @@ def _route(source: Box, target: Box, *, lane: int) -> Points:
     return ((source.right, middle), (gutter, middle), (gutter, above), (x, above), (x, target.y))
 
 
-def _towards(corner: tuple[int, int], other: tuple[int, int], *, radius: int = 6) -> tuple[int, int]:
+def _towards(corner: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     """The point of the line from `corner` to `other` where the rounding of the corner begins."""
     (x, y), (to_x, to_y) = corner, other
     dx, dy = to_x - x, to_y - y
-    return x + max(-radius, min(radius, dx // 2)), y + max(-radius, min(radius, dy // 2))
+    return x + max(-RADIUS, min(RADIUS, dx // 2)), y + max(-RADIUS, min(RADIUS, dy // 2))
 
 
 @dataclass(frozen=True)

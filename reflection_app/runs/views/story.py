@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -36,22 +37,14 @@ MOST_FORKS = 50
 UNFINISHED = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.TIMED_OUT, Outcome.EXHAUSTED, Outcome.CANCELLED})
 
 
-@dataclass(frozen=True)
-class Lineage:
-    """The run's forks, oldest first, the version of its loop today, and the prompts that were changed since."""
-
-    forks: tuple[Run, ...]
-    loop_today: int | None
-    changed: list[str]
-
-
-def lineage_of(run: Run) -> Lineage:
+def lineage_of(run: Run) -> dict[str, Any]:
+    """Return the run's forks, oldest first, the version of its loop today, and the prompts that were changed since."""
     mode = Mode(run.spec["mode"])
-    return Lineage(
-        forks=tuple(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
-        loop_today=version_of(mode) if mode in VERSIONS else None,
-        changed=changed_since(run.prompt_versions),
-    )
+    return {
+        "forks": Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS],
+        "loop_today": version_of(mode) if mode in VERSIONS else None,
+        "changed": changed_since(run.prompt_versions),
+    }
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from tests.notebook.embedding_rows import active, kept
 from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 MODEL = "openai/house-embedding"
 # Where the processors are busy with other tests, what takes a second takes many.
 IN_THE_END_S = PATIENCE_S

@@ -202,7 +202,7 @@ def assert_times_out(behaviour: object) -> None:
     with RawServer(behaviour) as s:  # type: ignore[arg-type]
         began = time.monotonic()
         with pytest.raises(TimedOut):
-            fetch(s.url, deadline_s=1)
+            fetch(s.url, deadline_s=0.5)
         assert time.monotonic() - began < 4.5
 
 
@@ -212,7 +212,7 @@ def test_a_packed_answer_is_unpacked() -> None:
 
 
 def test_a_bomb_is_counted_as_it_unpacks() -> None:
-    bomb = gzip.compress(gzip.compress(b"\0" * 300_000_000, compresslevel=1) + b"\0" * 50_000_000)
+    bomb = gzip.compress(gzip.compress(b"\0" * 30_000_000, compresslevel=1) + b"\0" * 5_000_000)
     with RawServer(reply(bomb, content_encoding="gzip")) as s, pytest.raises(TooLarge):
         fetch(s.url, most_bytes=1_000_000)
 

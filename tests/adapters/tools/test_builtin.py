@@ -19,8 +19,8 @@ FILES = [
 ]
 
 
-@pytest.fixture
-def run() -> Run:
+@pytest.fixture(scope="module")
+def run(module_transaction: None) -> Run:
     project = given.project()
     add_builtin_tools(project, actor=Actor())
     return run_of(project, files=FILES)
