@@ -137,7 +137,8 @@ def imported(project: Project, entry: dict[str, Any], *, actor: Actor) -> dict[s
     found = preview_import(project, [HandedIn("a.json", json.dumps(entry).encode())], actor=actor)
     apply_import(project, found.id, actor=actor)
     carry_out_import(found.id)
-    return apply_import(project, found.id, actor=actor).counts
+    counts: dict[str, int] = apply_import(project, found.id, actor=actor).counts
+    return counts
 
 
 def test_a_key_approves_nothing_that_it_imported(project: Project, key: Actor) -> None:

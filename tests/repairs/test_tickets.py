@@ -19,9 +19,15 @@ from tests.api.caller import Caller
 from tests.repairs.tickets import SENT_BACK, external_run, handed_in, ticket_of
 from tests.reviews.test_reviews import together
 from tests.runs.forking import forked
-from tests.runs.test_protocol_pages import protocol_run
+from tests.runs.test_protocol_pages import ANSWERS
 
 pytestmark = pytest.mark.django_db
+
+
+def protocol_run() -> Run:
+    """Return a run of the six steps that succeeded."""
+    project = given.scripted_project("six", ANSWERS)
+    return given.advanced_run(project, mode="reflection_protocol", agent="academic-researcher")
 
 
 def closing(reason: str = "Not worth it.") -> ClosingInput:

@@ -1,5 +1,6 @@
 import threading
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -315,7 +316,7 @@ def test_close_ends_the_run_as_rejected(review: Review) -> None:
     ],
 )
 def test_what_does_not_say_enough_is_refused_and_changes_nothing(
-    decision: Decision | DirectorsDecision, said: dict[str, object], field: str, review: Review
+    decision: Decision | DirectorsDecision, said: dict[str, Any], field: str, review: Review
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
         claim_and_decide(review, decision, **said)
