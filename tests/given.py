@@ -104,13 +104,13 @@ def caller(
 
 
 def submitted_run(
-    project: Project, *, actor: Actor | None = None, models: dict[str, str] | None = None, **submission: Any
+    project: Project, *, actor: Actor | None = None, by_role: dict[str, str] | None = None, **submission: Any
 ) -> Run:
-    """Return the queued first run of a task submitted with these fields of the REST interface."""
+    """Return the queued first run of a task submitted with these fields of REST; `by_role` names models."""
     submission.setdefault("objective", "Write a haiku about the sea.")
     if not WAYS & submission.keys():
         submission["kind"] = "creative_writing"
-    return submit_task(project, read_submission(submission), actor=actor or Actor(), models=models)
+    return submit_task(project, read_submission(submission), actor=actor or Actor(), models=by_role)
 
 
 def scripted_run(
@@ -118,8 +118,8 @@ def scripted_run(
 ) -> Run:
     """Return a queued run whose models answer with `answers`, by step key."""
     submission.setdefault("objective", "Write something.")
-    models = {"default": register_script(f"test-{next(_numbers)}", answers)}
-    return submitted_run(project or _new_project(), actor=actor, models=models, **submission)
+    by_role = {"default": register_script(f"test-{next(_numbers)}", answers)}
+    return submitted_run(project or _new_project(), actor=actor, by_role=by_role, **submission)
 
 
 def code_run(answers: dict[str, str], **submission: Any) -> Run:

@@ -14,7 +14,7 @@ from reflection_app.core.models import Role
 from reflection_app.loops.attempt_effects import InspectFiles
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step, Verdict
-from tests import given
+from tests import given, then, when
 from tests.api.caller import Caller
 from tests.attachments.produced import GOOD_CSV, TORN_CSV, file_part, workbook
 from tests.attachments.samples import UNSEEN, pdf
@@ -64,8 +64,7 @@ def test_a_truncated_workbook_is_sent_back_with_its_fault_named_and_the_mended_o
 
     mended = file_part(workbook(), name="report.xlsx")
     assert hand_in(caller, run, with_files(mended), attempt=2).status == 202
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, verdicts_of(run)[-1]) == ("succeeded", ("PASS", "critic"))
     looked = facts_of(run)
     assert [bool(facts["faults"]) for facts in looked] == [True, False]
@@ -77,8 +76,7 @@ def test_a_text_handed_in_beside_the_answer_is_a_file_as_well(caller: Caller) ->
     artifacts = [{"name": "out/sales.csv", "content": GOOD_CSV.decode()}]
     assert hand_in(caller, run, "Done.", artifacts=artifacts).status == 202
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert ProducedFile.objects.get(run=run).attachment is not None
 
 
@@ -86,8 +84,7 @@ def test_a_file_that_nobody_asked_for_is_told_of_and_decides_only_where_it_is_no
     run = asked_for_report(caller, requirements=None)
     assert hand_in(caller, run, with_files(file_part(TORN_CSV, name="sales.csv"))).status == 202
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert "sales.csv" in str(Verdict.objects.get(attempt__run=run).issues)
 
     other = asked_for_report(caller, requirements=None)
@@ -118,8 +115,7 @@ def test_what_is_handed_in_anew_as_a_text_takes_the_place_of_a_tools_file_howeve
     artifacts = [{"name": "./out//sales.csv", "content": GOOD_CSV.decode()}]
     assert hand_in(caller, run, "Done.", artifacts=artifacts).status == 202
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert [facts["name"] for facts in facts_of(run)] == ["out/sales.csv"]
 
 

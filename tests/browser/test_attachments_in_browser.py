@@ -47,7 +47,7 @@ def test_a_picture_is_shown_and_enlarged(visit: Visit, review: Review) -> None:
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.locator("audio[controls]")).to_have_attribute("preload", "none")
-    expect(page.get_by_text("2 pages · 742 bytes")).to_be_visible()
+    expect(page.get_by_text(f"2 pages · {len(pdf(2))} bytes")).to_be_visible()
     assert problems(page) == []
 
 

@@ -19,9 +19,8 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ConflictSettled, EntryMovedOn, InvalidInput
 from reflection_app.core.models import Project, Role
 from reflection_app.notebook.conflicts import SettleInput, SettleWay, settle, suggest_merge
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests import given
+from tests import given, when
 from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
@@ -203,8 +202,7 @@ def answering(project: Project, answer: str) -> None:
 
 def advanced() -> Run:
     run = Run.objects.get(mode="merge_suggestion")
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

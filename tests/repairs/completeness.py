@@ -7,11 +7,10 @@ from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Tool
 from reflection_app.teams.tools import ToolInput, create_tool
-from tests import given
+from tests import given, when
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted
 from tests.runs.critiques import critique
 
@@ -45,8 +44,7 @@ def reading_project(**fields: Any) -> Project:
 def supplemented(project: Project, answers: dict[str, Any] | None = None, **submission: Any) -> Run:
     """A run that planned, was found incomplete, was supplemented, and answered; as far as it goes by itself."""
     run = planned_run(project, answers, **submission)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

@@ -13,9 +13,8 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests import given
+from tests import given, when
 from tests.adapters.llm.conftest import API_KEY
 from tests.attachments.produced import file_part
 from tests.loops.completeness.scenes import checked
@@ -85,6 +84,5 @@ def looked_check(project: Project, files: dict[str, bytes], *, shows: str = CHAR
         "required_files": [{"path": name, "shows": shows} for name in files],
     }
     run = check_completeness(project, CheckSubmission.model_validate(body | submission), actor=Actor())
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run

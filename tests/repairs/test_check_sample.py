@@ -13,7 +13,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
-from tests import given
+from tests import given, then, when
 from tests.repairs.completeness import planned_run, reading_project
 from tests.runs.test_crashes import Killed, killing_after
 
@@ -49,8 +49,7 @@ def test_a_worker_killed_anywhere_draws_no_second_time(commits: int, monkeypatch
             advance(run.pk)
     drawn = list(Step.objects.filter(run=run, kind="draw_check").values_list("result", flat=True))
     Run.objects.filter(pk=run.pk).update(state="queued", lease_token=None, lease_until=None)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     after = list(Step.objects.filter(run=run, kind="draw_check").values_list("result", flat=True))
     assert (run.outcome, len(after)) == ("succeeded", 1)
     assert not drawn or drawn == after
@@ -61,8 +60,7 @@ def test_a_fork_goes_on_as_its_parent_was_drawn() -> None:
     answer = Step.objects.get(run=parent, key="attempt-1/answer")
     fork = fork_run(parent, ForkInput(from_step=answer.seq), actor=Actor())
     advance(fork.pk)
-    fork.refresh_from_db()
-    assert fork.outcome == "succeeded"
+    then.run_succeeded(fork)
     assert not CompletenessCheck.objects.filter(run=fork).exists()
 
 

@@ -9,9 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.repairs.views import checks_of
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests import given
+from tests import given, when
 from tests.attachments.produced import TORN_CSV, file_part
 from tests.loops.completeness.scenes import checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, reading_project, supplemented
@@ -49,8 +48,7 @@ def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there
     files = [file_part(TORN_CSV, name="sales.csv")]
     said = checked(analysis="All is there.")
     run = completeness_check(reading_project(), said, files=files, required_files=[{"path": "chart.pdf"}])
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     page = page_of(client, run)
     torn = "A row has another number of fields than the others."
     assert page.count(torn) == page.count("There is no such file.") == 1

@@ -18,6 +18,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
+from tests import when
 from tests.loops.completeness.scenes import call_of, checked, wanted
 from tests.repairs.completeness import SAVE, completeness_check, reading_project, supplemented
 
@@ -86,8 +87,7 @@ def test_a_fork_from_its_supplements_on_counts_no_second_check(done: Run) -> Non
     parent = done
     step = Step.objects.get(run=parent, key="attempt-1/supplement/plan/make")
     fork = fork_run(parent, ForkInput(from_step=step.seq), actor=Actor())
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     assert (fork.outcome, fork.error) == ("succeeded", "")
     assert CompletenessCheck.objects.filter(run__task=parent.task).count() == 1
     assert set(events_of(fork)) == {"reflection_plan", "reflection_exec"}
@@ -164,8 +164,7 @@ def test_forks_are_no_evidence_of_their_own() -> None:
 
 def test_a_handed_in_history_is_checked_and_nothing_is_carried_out() -> None:
     run = completeness_check(reading_project(), kind="compare")
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made, run.llm_calls) == ("succeeded", 0, 1)
     check = CompletenessCheck.objects.get(run=run)
     assert (check.state, check.task_kind, check.used) == ("incomplete", "compare", None)

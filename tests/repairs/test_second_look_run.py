@@ -16,7 +16,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
-from tests import given
+from tests import given, when
 from tests.loops.completeness.scenes import checked, planned, wanted
 from tests.notebook.at_once import at_once
 from tests.repairs.completeness import SAVE, planned_run, reading_project, supplemented
@@ -116,8 +116,7 @@ def test_a_worker_that_dies_after_any_commit_changes_nothing(monkeypatch: pytest
         past_supplement(project, completed=False, tokens=50_000)
         let_lease_run_out(run)
         Run.objects.filter(pk=run.pk, state="running").update(state="queued", lease_token=None, lease_until=None)
-        advance(run.pk)
-        run.refresh_from_db()
+        when.advances(run)
         assert (run.outcome, run.error) == ("succeeded", ""), killed_after
         assert [(step.key, step.kind) for step in Step.objects.filter(run=run)] == expected, killed_after
         check = check_of(run)
@@ -141,8 +140,7 @@ def test_a_fork_of_the_second_look_writes_no_row_of_its_parents_check() -> None:
     parent = supplemented(reading_project(), INCOMPLETE_STILL)
     step = Step.objects.get(run=parent, key="attempt-1/second-look/completeness")
     fork = fork_run(parent, ForkInput(from_step=step.seq), actor=Actor())
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     assert (fork.outcome, fork.error) == ("succeeded", "")
     assert check_of(parent).state == "incomplete"
     assert Event.objects.filter(run=fork, type="reflection_again").exists()

@@ -14,7 +14,7 @@ from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt, next_a
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.runs.resuming import cancel_run
-from tests import given
+from tests import given, then, when
 from tests.api.caller import Caller
 from tests.repairs.tickets import SENT_BACK, external_run, handed_in, ticket_of
 from tests.reviews.test_reviews import together
@@ -136,8 +136,7 @@ def test_a_fork_leaves_the_parents_ticket_and_has_it_beside_its_prompt() -> None
     before = Ticket.objects.filter(run=run).values().get()
     handed_in(run, "second")
     fork = forked(run, asked.seq)
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     told = next_attempt_of(fork)
     assert told is not None
     assert told.ticket is not None
@@ -165,8 +164,7 @@ def test_a_fork_within_the_six_steps_leaves_the_parents_ticket_as_it_was() -> No
     before = Ticket.objects.filter(run=run).values().get()
     fork = forked(run, Step.objects.get(run=run, key="attempt-1/plan").seq)
     advance(fork.pk)
-    fork.refresh_from_db()
-    assert fork.outcome == "succeeded", fork.error
+    then.run_succeeded(fork)
     assert Ticket.objects.filter(run=run).values().get() == before
     assert not Ticket.objects.filter(run=fork).exists()
 

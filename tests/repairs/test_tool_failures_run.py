@@ -30,7 +30,7 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState, Step, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from tests import given
+from tests import given, when
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply, reply
 from tests.adapters.tools.making import http_tool
@@ -74,8 +74,7 @@ def tool_run(project: Project, answers: dict[str, str] | None = None, **submissi
 
 
 def advanced(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

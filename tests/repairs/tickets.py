@@ -8,7 +8,7 @@ from reflection_app.repairs.models import Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
-from tests import given
+from tests import given, when
 from tests.runs.critiques import critique
 
 SENT_BACK = {
@@ -33,8 +33,7 @@ def external_run(answers: dict[str, str] | None = None, *, project: Project | No
 def handed_in(run: Run, content: str) -> Run:
     """The run after the agent handed its next attempt in and it was judged."""
     hand_in_attempt(run, AttemptInput(content=content), actor=Actor())
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

@@ -10,6 +10,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.tasks.submission import read_submission
 from reflection_app.tasks.submitting import submit_task
+from tests import when
 
 TESTS = "\n".join(f"assert f({number}) == {number * number}" for number in range(1, 8))
 
@@ -40,8 +41,7 @@ def advanced_run(
         {"objective": objective, "kind": "code_generation", "limits": {"max_iterations": max(3, len(answers))}}
     )
     run = submit_task(project, submission, actor=Actor(), models={"default": model})
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

@@ -11,9 +11,8 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from tests import given
+from tests import given, when
 from tests.runs.critiques import critique
 
 EVERY_TIME = {"rules": [], "audit_share": 1}
@@ -34,8 +33,7 @@ def criticised(
     run.spec["review_policy"] |= policy if policy is not None else EVERY_TIME
     run.is_scripted = False
     run.save(update_fields=["spec", "is_scripted"])
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

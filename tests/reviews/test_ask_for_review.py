@@ -14,7 +14,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification
-from tests import given
+from tests import given, then, when
 from tests.reviews.reviewed import claim_and_decide, decide_held
 from tests.reviews.test_reviews import together
 from tests.runs.critiques import critique
@@ -53,8 +53,7 @@ def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own(run: Run) ->
     again = Run.objects.get(parent=run)
     assert decided.ordered_run == again
     advance(again.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +84,7 @@ def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
     run = given.scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
     with pytest.raises(InvalidInput, match="no attempt yet"):
         ask_for_review(run, AskInput(note="x"), actor=Actor())
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     Verdict.objects.filter(attempt__run=run).delete()
     with pytest.raises(InvalidInput, match="Nothing has judged attempt 1"):
         ask_for_review(run, AskInput(note="x", attempt=1), actor=Actor())

@@ -15,7 +15,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests import given
+from tests import given, when
 from tests.reviews.editing import edited, reviewer
 from tests.reviews.review_items import audited
 from tests.runs.critiques import critique
@@ -27,8 +27,7 @@ pytestmark = pytest.mark.django_db
 def ended_run(project: Project) -> Run:
     by = Actor(user=given.member(project))
     run = given.scripted_run({"attempt-1/answer": given.RIGHT}, project=project, actor=by, tests=given.TESTS)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert run.is_finished
     return run
 
@@ -110,6 +109,5 @@ def test_who_sends_an_attempt_back_within_its_run_may_decide_on_the_next(project
         advance(run.pk)
         held = claim_review(Review.objects.get(run=run, state="waiting"), actor=actor)
         decide_review(held, DecisionInput.model_validate({"lease_token": held.lease_token, **said}), actor=actor)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made) == ("succeeded", 2)

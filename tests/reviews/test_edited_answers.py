@@ -27,7 +27,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import follow, fork_run
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
-from tests import given
+from tests import given, when
 from tests.reviews.editing import BETTER, edit, edited, reviewer
 from tests.reviews.panels import adjudication, say
 from tests.reviews.review_items import FIRST, asked_about, audited, handed_in, rejected, seat
@@ -45,8 +45,7 @@ def verdicts_of(run: Run) -> list[tuple[int, str, str]]:
 
 
 def ended(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert run.is_finished
     return run
 

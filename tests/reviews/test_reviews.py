@@ -22,7 +22,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from tests import given
+from tests import given, then
 from tests.reviews.reviewed import claim_and_decide
 from tests.runs.critiques import critique
 
@@ -55,8 +55,7 @@ def test_an_upheld_rejection_ends_the_run_as_rejected(review: Review, actor: Act
     claim_and_decide(review, actor=actor)
     advance(review.run_id)
 
-    review.run.refresh_from_db()
-    assert review.run.outcome == "rejected"
+    then.run_ended(review.run, "rejected")
     trail = AuditEntry.objects.get(action="review.decided")
     assert (trail.actor_label, trail.before["verdict"], trail.after["verdict"]) == (actor.label, "REJECT", "REJECT")
 
@@ -65,8 +64,7 @@ def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word(review:
     claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.PASS, reason="Good.")
     advance(review.run_id)
 
-    review.run.refresh_from_db()
-    assert review.run.outcome == "succeeded"
+    then.run_succeeded(review.run)
     sent = Verdict.objects.get(attempt=review.attempt, referee=6)
     assert (sent.verdict, sent.score, sent.given_by) == ("PASS", 50.0, actor.user)
 

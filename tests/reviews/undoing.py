@@ -20,9 +20,9 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, Review
-from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
+from tests import when
 
 BY_PROJECT: tuple[tuple[type[Model], str], ...] = (
     (Run, "project_id"),
@@ -92,6 +92,5 @@ def comes_back(review: Review, actor: Actor, decision: str, *, moves: bool = Tru
 
 def gone_on(run: Run) -> Run:
     """The run after it went as far as it goes by itself."""
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run

@@ -5,10 +5,10 @@ from typing import Any
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.tasks.submission import read_submission
 from reflection_app.tasks.submitting import submit_task
+from tests import when
 
 RIGHT = "```python\ndef add(a, b):\n    return a + b\n```"
 WRONG = "```python\ndef add(a, b):\n    return a - b\n```"
@@ -20,6 +20,5 @@ def run_with_script(project: Project, script: str, *answers: str, **submission: 
     model = register_script(f"broken-{project.slug}-{Run.objects.count()}", told)
     task = read_submission({"objective": "Write add(a, b).", "tests": {"script": script}} | submission)
     run = submit_task(project, task, actor=Actor(), models={"default": model})
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run

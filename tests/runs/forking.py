@@ -6,12 +6,11 @@ from django.core import serializers
 
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.models import Review
-from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
-from tests import given
+from tests import given, when
 from tests.runs.critiques import critique
 
 TWICE = {
@@ -32,8 +31,7 @@ def text_run(answers: dict[str, str] = TWICE, **submission: Any) -> Run:
 
 
 def advanced(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 

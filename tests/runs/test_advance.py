@@ -6,7 +6,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step
-from tests import given
+from tests import given, then
 from tests.runs.critiques import critique
 
 pytestmark = pytest.mark.django_db
@@ -54,8 +54,7 @@ def test_a_script_that_runs_out_fails_the_run_and_keeps_what_there_was() -> None
     run = given.code_run({"attempt-1/answer": given.WRONG})
     advance(run.pk)
 
-    run.refresh_from_db()
-    assert run.outcome == "failed"
+    then.run_ended(run, "failed")
     assert "attempt-2/answer" in run.error
     assert run.best_attempt is not None
     assert run.best_attempt.number == 1
@@ -68,8 +67,7 @@ def test_a_journal_that_does_not_match_the_loop_fails_the_run_with_a_clear_messa
     )
     advance(run.pk)
 
-    run.refresh_from_db()
-    assert run.outcome == "failed"
+    then.run_ended(run, "failed")
     assert "fork the run" in run.error
 
 
@@ -78,8 +76,7 @@ def test_a_run_of_another_version_of_the_loops_fails_cleanly() -> None:
     Run.objects.filter(pk=run.pk).update(loop_version=0)
     advance(run.pk)
 
-    run.refresh_from_db()
-    assert run.outcome == "failed"
+    then.run_ended(run, "failed")
     assert "version 0" in run.error
 
 

@@ -13,7 +13,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import AgentLease, Attempt, Run
-from tests import given, then
+from tests import given, then, when
 from tests.api.caller import Answer, Caller
 
 pytestmark = pytest.mark.django_db
@@ -98,8 +98,7 @@ def test_the_hold_lasts_over_the_judging_and_the_same_agent_goes_on_with_the_tic
     advance(run.pk)
     assert claim(agent).status == 204, "its second attempt is still the holder's"
     assert agent.post(path, {"content": given.RIGHT, "lease_token": token}).status == 202
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made) == ("succeeded", 2)
     then.refused(agent.post(f"runs/{run.pk}/heartbeat", {"lease_token": token}), 409)
 

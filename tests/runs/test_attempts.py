@@ -64,8 +64,7 @@ def test_an_attempt_in_parts_is_its_texts(caller: Caller, parts: list[Any]) -> N
     assert hand_in(caller, run, parts, attempt=1).status == 202  # type: ignore[arg-type]
     advance(run.pk)
     assert Attempt.objects.get(run=run).content == given.RIGHT
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     # The same as a text is the same attempt.
     assert hand_in(caller, run, attempt=1).status == 200
 

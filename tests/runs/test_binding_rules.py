@@ -12,7 +12,7 @@ from reflection_app.loops.lessons import Lessons
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lesson_use import UseReason, uses_of
 from reflection_app.runs.models import Run, Step
-from tests import given
+from tests import given, then
 from tests.runs.critiques import critique
 
 pytestmark = pytest.mark.django_db
@@ -40,8 +40,7 @@ def entry(project: Project, name: str, kind: EntryKind = EntryKind.RULE, **more:
 def ran(project: Project, *, answers: dict[str, str] | None = None, **more: Any) -> Run:
     run = given.scripted_run(answers or SENT_BACK, project=project, objective=TASK, mode="actor_critic", **more)
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded", run.error
+    then.run_succeeded(run)
     return run
 
 

@@ -9,7 +9,6 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from tests import given, when
 from tests.reviews.picks import move_on
@@ -56,8 +55,7 @@ def test_the_person_who_finds_it_right_ends_the_run_and_its_error_goes(project: 
     held = claim_review(review, actor=person)
     approval = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve"})
     decide_review(held, approval, actor=person)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.error, run.attempts_made) == ("succeeded", "", 1)
     assert run.best_attempt is not None
     assert Step.objects.filter(run=run, kind="generate").count() == 1

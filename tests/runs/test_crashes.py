@@ -18,7 +18,7 @@ from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import LeaseLost, claim, keeper
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from tests import given
+from tests import given, then, when
 from tests.runs.critiques import critique
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -125,8 +125,7 @@ def test_a_worker_that_lost_its_lease_is_refused_and_the_other_ends_the_run() ->
     journal = Journal(slow)
     with pytest.raises(LeaseLost):
         journal.commit(lambda run: pytest.fail("the slow worker could still write"))
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
 
 
 def test_progress_forgives_earlier_failures() -> None:
@@ -208,6 +207,5 @@ def test_a_worker_that_stops_gives_its_runs_back_to_be_found_at_once() -> None:
             Journal(lease).commit(lambda run: pytest.fail("the stopping worker could still write"))
 
     assert find_unclaimed() == [run.pk]
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.failures) == ("succeeded", 0)

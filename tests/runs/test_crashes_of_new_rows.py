@@ -23,12 +23,11 @@ from reflection_app.repairs.models import (
     ToolFailure,
 )
 from reflection_app.runs import journal_writes
-from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from tests import given
+from tests import given, when
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply
 from tests.adapters.tools.making import http_tool
@@ -203,8 +202,7 @@ def go_on(run: Run) -> None:
 
 def driven(run: Run) -> Run:
     for _ in range(MOST_PAUSES):
-        advance(run.pk)
-        run.refresh_from_db()
+        when.advances(run)
         if run.is_finished:
             break
         go_on(run)

@@ -15,7 +15,7 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
-from tests import given
+from tests import given, when
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
 pytestmark = pytest.mark.django_db
@@ -72,13 +72,11 @@ def test_an_attempt_handed_in_to_a_newer_version_is_kept_and_judged_in_a_fork(mo
     advance(run.pk)
     monkeypatch.setitem(catalogue.VERSIONS, Mode.EXTERNAL_LOOP, 99)
     hand_in(run, given.RIGHT, number=1)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made, run.best_attempt is not None) == ("failed", 1, True)
     assert "this is version 99" in run.error
     assert "fork the run" in run.error
 
     fork = fork_run(run, ForkInput(from_step=2), actor=Actor())
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     assert (fork.outcome, fork.attempts_made, fork.total_tokens) == ("succeeded", 1, 0)

@@ -17,7 +17,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.lessons import can_still_count
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
-from tests import given
+from tests import given, when
 from tests.notebook.exposed import approved_lesson, draw
 from tests.reviews.undoing import claimed, decide, gone_on, rows_of
 from tests.runs.critiques import critique
@@ -109,8 +109,7 @@ class TestRuns:
         for critiques, expected in (((GOOD,), True), ((BAD, GOOD), False)):
             run, _ = exposed_run(*critiques)
             assert succeeded(run) is None
-            advance(run.pk)
-            run.refresh_from_db()
+            when.advances(run)
             assert run.outcome == Outcome.SUCCEEDED
             assert succeeded(run) is expected
 

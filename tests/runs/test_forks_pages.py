@@ -13,7 +13,7 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.forks import prefilled
 from reflection_app.web.rendering import marked
-from tests import given
+from tests import given, when
 from tests.pace import within
 from tests.runs.critiques import critique
 from tests.runs.test_run_pages import ACTIVE
@@ -52,8 +52,7 @@ def posted(client: Client, run: Run, step: int, **typed: Any) -> Any:
 
 def fork_of(run: Run) -> Run:
     fork = Run.objects.get(parent=run)
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     return fork
 
 

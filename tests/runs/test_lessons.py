@@ -21,7 +21,7 @@ from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests import given
+from tests import given, then
 from tests.runs.critiques import critique
 from tests.runs.test_crashes import Killed, killing_after, let_lease_run_out
 
@@ -64,8 +64,7 @@ def test_a_run_is_told_what_has_to_do_with_its_task_inside_the_boundary() -> Non
     lesson(project, "Never commit secrets to the repository")
     run = haiku_run(project)
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded", run.error
+    then.run_succeeded(run)
     told = told_by(run)
     assert [one.entry_id for one in told.given] == [near.pk]
     assert told.given[0].words
@@ -130,8 +129,7 @@ def test_a_worker_killed_anywhere_tells_the_run_what_it_drew_and_draws_no_second
     kept = Step.objects.filter(run=run, kind="recall_lessons", state="done").values_list("result", flat=True).first()
     if take_back_expired():
         advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded", run.error
+    then.run_succeeded(run)
     told = told_by(run)
     if kept is not None:
         assert Lessons.model_validate(kept) == told
@@ -174,8 +172,7 @@ def test_a_recall_that_fails_lets_the_run_go_on_without_lessons(monkeypatch: pyt
     monkeypatch.setattr(runner_lessons, "recall", slow)
     run = haiku_run(project)
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded", run.error
+    then.run_succeeded(run)
     told = told_by(run)
     assert told.lessons == ()
     assert "timeout" in told.problem

@@ -15,7 +15,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
-from tests import given
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, reply
 from tests.adapters.tools.making import http_tool
@@ -95,8 +95,7 @@ def test_a_fork_has_the_files_of_the_steps_that_it_copied_and_no_others() -> Non
     assert sorted(row.facts is None for row in copied) == [False, True]
     assert {row.step.run_id for row in copied if row.step} == {fork.pk}
     advance(fork.pk)
-    fork.refresh_from_db()
-    assert fork.outcome == "succeeded"
+    then.run_succeeded(fork)
     assert ProducedFile.objects.filter(attempt__run=fork).count() == 1
     # What is deleted with a run is the run's alone.
     Run.objects.get(pk=fork.pk).delete()
@@ -115,8 +114,7 @@ def test_a_file_that_a_model_writes_into_its_answer_counts_as_one() -> None:
     required = {"files": [{"path": "out/data.json", "kind": "json"}]}
     run = given.scripted_run(answers, project=project, mode="actor_critic", requirements=required)
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert list(Verdict.objects.filter(attempt__run=run).values_list("verdict", flat=True)) == ["REVISE", "PASS"]
     asked = str(Step.objects.get(run=run, key="attempt-1/answer").request["messages"])
     assert "out/data.json" in asked

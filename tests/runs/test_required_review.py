@@ -18,7 +18,7 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Delivery
-from tests import given
+from tests import given, then, when
 from tests.adapters.outgoing.conftest import loopback
 from tests.api.caller import Caller
 from tests.metrics.settled import let_settle
@@ -115,8 +115,7 @@ def test_an_undone_decision_makes_the_run_wait_again(project: Project, caller: C
     run = submitted(caller)
     hand_in(caller, run, "one")
     decided = decide(run, decision="overrule", verdict="REJECT", reason="No.")
-    run.refresh_from_db()
-    assert run.outcome == "rejected"
+    then.run_ended(run, "rejected")
     assert decided.decided_by is not None
     undo_decision(decided, actor=Actor(user=decided.decided_by))
     again = Run.objects.get(pk=run.pk)
@@ -142,8 +141,7 @@ def test_our_own_code_that_passes_its_tests_waits_and_its_time_budget_does_not_r
         review="required",
         limits={"time_budget_s": 30},
     )
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.state, run.waiting_for) == ("waiting_review", "required")
     # However long ago it was asked.
     Review.objects.filter(run=run).update(created_at="2020-01-01T00:00:00Z")
@@ -155,8 +153,7 @@ def test_our_own_code_that_passes_its_tests_waits_and_its_time_budget_does_not_r
 def test_an_attempt_that_nothing_judged_can_be_approved(project: Project) -> None:
     answers = {"attempt-1/answer": "A haiku.", "attempt-1/critique": "no verdict"}
     run = given.scripted_run(answers, project=project, mode="actor_critic", review="required")
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.state, run.waiting_for) == ("waiting_review", "unsettled_pick")
     review = Review.objects.get(run=run)
     assert (review.verdict.is_void, review.verdict.judge_label) == (True, "unjudged")

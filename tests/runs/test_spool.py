@@ -18,7 +18,7 @@ from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState
 from reflection_app.runs.offering import offer_spooled
-from tests import given
+from tests import given, then, when
 from tests.pace import PATIENCE_S
 from tests.runs.critiques import critique
 from tests.runs.test_crashes import counted_calls, let_lease_run_out
@@ -56,8 +56,7 @@ def run_with_spooled_answer(monkeypatch: pytest.MonkeyPatch) -> tuple[Run, list[
 
 
 def check_it_ends_right(run: Run, calls: list[str]) -> None:
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made, run.llm_calls) == ("succeeded", 1, 2)
     assert Attempt.objects.get(run=run).content == "text"
     assert calls == CALLS
@@ -103,8 +102,7 @@ def test_a_hanging_commit_spools_its_answer_until_it_succeeds(folder: Path, monk
 
     monkeypatch.setattr(journal_writes, "_commit_once", hanging)
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert on_disk == CALLS[:1]
     assert list(folder.iterdir()) == []
 
@@ -149,8 +147,7 @@ def test_an_answer_that_does_not_fit_its_step_is_set_aside_and_the_call_is_made(
     assert offer_spooled() == 0
     assert [path.suffix for path in folder.iterdir()] == [".bad"]
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert calls == [CALLS[0], *CALLS]
 
 

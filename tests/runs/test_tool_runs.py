@@ -16,7 +16,7 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.teams.tools import ToolInput, create_tool
-from tests import given
+from tests import given, when
 from tests.adapters.outgoing.conftest import loopback
 from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
@@ -153,8 +153,7 @@ def whole(project: Project) -> Run:
 def check_it_ended_once(run: Run) -> None:
     let_lease_run_out(run)
     assert take_back_expired() == [run.pk]
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made, run.failures) == ("succeeded", 1, 0)
     assert Attempt.objects.filter(run=run).count() == 1
     assert Verdict.objects.filter(attempt__run=run).count() == 2

@@ -14,7 +14,7 @@ from reflection_app.adapters.sandbox.memory import reserved_memory
 from reflection_app.runs.advance import advance
 from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run, Step, StepState
-from tests import given
+from tests import given, then
 from tests.adapters.sandbox.test_memory_bound import has_queue_head
 from tests.pace import PATIENCE_S
 
@@ -44,6 +44,5 @@ def test_it_keeps_its_lease_and_is_not_charged_for_the_wait(settings: Settings, 
     thread.join()
     took_s = time.monotonic() - started
     connection.close()
-    run.refresh_from_db()
-    assert run.outcome == "succeeded"
+    then.run_succeeded(run)
     assert run.active_s <= took_s - waited_s

@@ -12,14 +12,13 @@ from reflection_app.adapters.llm.errors import ModelUnavailable
 from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
 from reflection_app.repairs.models import Report, Ticket
-from reflection_app.runs.advance import advance
 from reflection_app.runs.following import consequences
 from reflection_app.runs.jobs import advance_run, find_unclaimed, queue_length, sweep
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import wait_for
-from tests import given
+from tests import given, when
 
 pytestmark = pytest.mark.django_db
 MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
@@ -86,8 +85,7 @@ def put_off(run: Run, monkeypatch: pytest.MonkeyPatch, *, asked_s: float | None)
     """The run, due at once, after its provider asked to be left alone for so long, or could not be reached (None)."""
     Run.objects.filter(pk=run.pk).update(not_before=None)
     monkeypatch.setattr("reflection_app.runs.performing.complete", busy_for(asked_s))
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     return run
 
 
@@ -161,8 +159,7 @@ def test_waits_add_up_over_the_whole_run_though_calls_in_between_are_answered(mo
         raise ModelUnavailable("429: slow down", retry_after_s=60)
 
     monkeypatch.setattr("reflection_app.runs.performing.complete", once)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert calls == ["attempt-1/answer", "attempt-2/answer"]
     assert (run.outcome, run.attempts_made, run.asked_waits) == ("failed", 1, 0)
     assert "asked to wait 60 s, after 60 s before" in run.error

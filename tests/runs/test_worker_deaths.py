@@ -22,7 +22,7 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from reflection_app.runs.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runs.models import Attempt, Run, RunState, Step
-from tests import given
+from tests import given, then, when
 from tests.pace import PATIENCE_S
 from tests.runs.critiques import critique
 from tests.runs.test_crashes import counted_calls, let_lease_end, let_lease_run_out
@@ -51,8 +51,7 @@ def test_runs_that_die_together_again_and_again_are_never_given_up(monkeypatch: 
     assert len(waits) == 3
     Run.objects.update(not_before=None)
     for run in runs:
-        advance(run.pk)
-        run.refresh_from_db()
+        when.advances(run)
         assert (run.outcome, run.worker_deaths) == ("succeeded", 0)
 
 
@@ -63,12 +62,10 @@ def test_a_run_that_workers_die_of_is_told_by_who_else_died(monkeypatch: pytest.
         company = given.code_run({"attempt-1/answer": given.RIGHT})
         die_with([poison, company], monkeypatch)
         advance(company.pk)
-        company.refresh_from_db()
-        assert company.outcome == "succeeded"
+        then.run_succeeded(company)
     last = given.code_run({"attempt-1/answer": given.RIGHT})
     assert die_with([poison, last], monkeypatch) == [last.pk]
-    poison.refresh_from_db()
-    assert poison.outcome == "failed"
+    then.run_ended(poison, "failed")
     assert poison.error.startswith("6 workers in a row died with it, and no other run died as often")
 
 
@@ -108,11 +105,9 @@ def test_an_answer_that_comes_after_the_lease_went_is_kept_and_not_asked_for_aga
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run, calls = a_run_slowly_answered(monkeypatch, taken_back)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.state, run.attempts_made, run.llm_calls) == (RunState.QUEUED, 1, 1)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.llm_calls, run.attempts_made) == ("succeeded", 2, 1)
     assert calls == ["attempt-1/answer", "attempt-1/critique"]
 
@@ -128,8 +123,7 @@ def test_of_two_answers_to_the_same_step_the_first_counts_and_both_are_paid_for(
         ended_elsewhere.append(Run.objects.get(pk=run.pk).outcome)
 
     run, calls = a_run_slowly_answered(monkeypatch, overtaken)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert ended_elsewhere == ["succeeded"]
     assert (run.outcome, run.llm_calls) == ("succeeded", 3)
     assert calls == ["attempt-1/answer", "attempt-1/answer", "attempt-1/critique"]
@@ -148,12 +142,10 @@ def test_a_worker_that_asks_the_same_lets_go_when_the_answer_is_brought(monkeypa
         others.append(other)
 
     run, calls = a_run_slowly_answered(monkeypatch, taken_over)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.state, run.lease_token, run.attempts_made) == (RunState.QUEUED, None, 1)
     assert Step.objects.get(run=run, seq=1).tries == 2
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, calls) == ("succeeded", ["attempt-1/answer", "attempt-1/critique"])
     seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
     assert seqs == list(range(1, len(seqs) + 1))
@@ -166,8 +158,7 @@ def test_nothing_is_brought_to_a_run_that_has_ended(monkeypatch: pytest.MonkeyPa
         )
 
     run, _calls = a_run_slowly_answered(monkeypatch, ended)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made, run.llm_calls) == ("cancelled", 0, 1)
 
 
@@ -304,8 +295,7 @@ def test_a_start_that_the_database_forgot_is_written_with_its_answer(monkeypatch
         Run.objects.filter(pk=run.pk).update(last_event_seq=1)
 
     run, calls = a_run_slowly_answered(monkeypatch, forgotten)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.llm_calls, run.attempts_made, run.failures) == ("succeeded", 2, 1, 0)
     assert calls == ["attempt-1/answer", "attempt-1/critique"]
     seqs = list(Step.objects.filter(run=run).values_list("seq", flat=True))
@@ -330,8 +320,7 @@ def test_a_commit_that_was_made_is_not_charged_again_where_its_answer_was_lost(m
             raise OperationalError("server closed the connection unexpectedly")
 
     monkeypatch.setattr(journal_writes, "_commit_once", lost)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert is_lost
     assert run.llm_calls == 1
 

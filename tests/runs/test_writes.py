@@ -14,7 +14,7 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.jobs import MOST_DEATHS, take_back_expired
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
-from tests import given
+from tests import given, then
 from tests.runs.critiques import critique
 from tests.runs.test_crashes import let_lease_run_out
 
@@ -76,8 +76,7 @@ def test_a_loop_that_ends_before_its_journal_does_is_a_mismatch() -> None:
     )
     advance(run.pk)
 
-    run.refresh_from_db()
-    assert run.outcome == "failed"
+    then.run_ended(run, "failed")
     assert "its journal goes on" in run.error
 
 

@@ -24,7 +24,7 @@ from reflection_app.sessions import reflectors
 from reflection_app.sessions.models import Reflector, ReflectorKind
 from reflection_app.sessions.reflectors import is_switched_on, reflection_mode
 from reflection_app.sessions.rows import name_of_finding
-from tests import given
+from tests import given, then
 from tests.notebook.at_once import at_once
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions.looking_back import (
@@ -311,8 +311,7 @@ def test_what_a_persons_fork_of_it_finds_is_proposed_too_and_the_same_counts_onc
     wanted = ForkInput.model_validate({"from_step": 3, "result": {"text": other, "model": "a person"}})
     fork = fork_run(rows["errors"].fork, wanted.model_copy(update={"from_step": 2}), actor=Actor())
     advance(fork.pk)
-    fork.refresh_from_db()
-    assert fork.outcome == "succeeded", fork.error
+    then.run_succeeded(fork)
     kept = Entry.objects.filter(project_id=run.project_id, kind="error_note")
     assert dict(kept.values_list("name", "occurrences")) == {"It searched all files.": 1, "It gave up.": 1}
     assert forks_of(run)["errors"].found == 1

@@ -11,7 +11,7 @@ from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.sessions.looked_back_at import beside_the_session, has_conversation, readable_files, turns_of_run
-from tests import given
+from tests import given, then
 from tests.runs.questions import waiting_question
 from tests.sessions.looking_back import BOTH, forks_of, watched_project
 
@@ -40,8 +40,7 @@ def test_an_outside_agents_own_check_and_the_files_that_it_made_can_be_read() ->
     sent = {"content": given.RIGHT, "artifacts": artifacts, "self_check": {"sure": "quite"}}
     hand_in_attempt(run, AttemptInput.model_validate(sent), actor=Actor())
     advance(run.pk)
-    run.refresh_from_db()
-    assert run.outcome == "succeeded", run.error
+    then.run_succeeded(run)
     assert '{"sure": "quite"}' in [turn.content for turn in turns_of_run(run) if turn.role == "self-check"]
     files = readable_files(forks_of(run)["errors"])
     assert files["attempt-1/../notes.txt"].endswith("the needle")

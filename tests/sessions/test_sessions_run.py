@@ -24,6 +24,7 @@ from reflection_app.sessions.recording import (
     reflections_of,
     session_state,
 )
+from tests import when
 from tests.notebook.at_once import at_once
 from tests.runs.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions.recorded import INLINE, turns, watched_project
@@ -59,8 +60,7 @@ def check_it_is_unbroken(transcript: Transcript, *, reflected_on: list[int]) -> 
 def test_a_session_that_waits_holds_nothing_and_is_woken_only_when_it_is_due() -> None:
     transcript = opened(turns("a"))
     run = run_of(transcript)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.state, run.waiting_for, run.lease_token) == (RunState.WAITING_AGENT, "turn 5", None)
     post(transcript, "b", "c", "d")
     assert run_of(transcript).state == RunState.WAITING_AGENT

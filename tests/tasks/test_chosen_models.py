@@ -14,7 +14,7 @@ from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.resuming import cancel_run
-from tests import given, then
+from tests import given, then, when
 from tests.api.caller import Caller
 from tests.openai_server import OpenAIServer
 from tests.runs.critiques import critique
@@ -152,8 +152,7 @@ def forkable(caller: Caller) -> Run:
     task = caller.post("tasks", {"objective": "x", "mode": "actor_critic", "limits": {"max_iterations": 2}})
     run = Run.objects.get(pk=task.body["run"]["id"])
     assert run.get_spec().models == {"default": model}
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert (run.outcome, run.attempts_made, run.chosen_models) == ("succeeded", 2, {})
     return run
 
@@ -164,8 +163,7 @@ def test_a_fork_chooses_the_models_that_it_goes_on_with(caller: Caller, client: 
     answer = caller.post(f"runs/{run.pk}/fork", {"from_step": 2, "models": strict})
     assert answer.status == 201, answer.body
     fork = Run.objects.get(parent=run)
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     # The critic of its own likes the first attempt, which it has from its parent.
     assert (fork.outcome, fork.attempts_made, fork.llm_calls, fork.chosen_models) == ("succeeded", 1, 1, strict)
     assert fork.steps.get(key="attempt-1/critique").model == "scripted/chosen-strict"
@@ -193,6 +191,5 @@ def test_a_fork_that_chooses_a_critic_is_judged_though_the_project_has_none(call
     run = cancel_run(run, actor=Actor())
     answer = caller.post(f"runs/{run.pk}/fork", {"from_step": 1, "models": {"critic": "scripted/chosen-strict"}})
     fork = Run.objects.get(pk=answer.body["id"])
-    advance(fork.pk)
-    fork.refresh_from_db()
+    when.advances(fork)
     assert (fork.outcome, fork.steps.get(role="critic").model) == ("succeeded", "scripted/chosen-strict")

@@ -10,7 +10,7 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
-from tests import given
+from tests import given, when
 from tests.runs.critiques import critique
 from tests.runs.forking import everything_of, text_run
 
@@ -64,8 +64,7 @@ def test_another_attempt_can_be_named_and_one_that_is_not_there_cannot(run: Run)
 
 def test_work_with_a_real_signal_stays_in_its_mode_and_is_told_the_order() -> None:
     run = given.scripted_run({"attempt-1/answer": given.RIGHT}, tests=given.TESTS)
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     child = redone(run, "Write it without a loop.")
     assert child.mode == "external_loop"
     advance(child.pk)

@@ -23,6 +23,7 @@ ROOMS = {"models", "answers", "api", "pages", "views", "otlp"}
 WITHOUT_ENTRIES = {
     "core/audit.py": "is the trail",
     "notebook/ending.py": "changes an owner, which curating.py records",
+    "repairs/completeness.py": "begins a task, which tasks/submitting.py records",
     "reviews/queue.py": "reads",
     "reviews/editing.py": "part of a decision, which deciding.py records",
     "teams/demo/removing.py": "deletes a project, which teams/projects.py records",

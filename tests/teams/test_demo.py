@@ -24,13 +24,12 @@ from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.models import RunFigure
 from reflection_app.repairs.models import FixPair, Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review, ReviewState
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.teams.demo import removing
 from reflection_app.teams.demo.loading import ARCHIVE, REVIEWERS, DemoIsThere, load_demo
 from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.web.pages import all_pages
-from tests import given
+from tests import given, when
 from tests.house.test_recorded_journals import replay
 from tests.notebook.at_once import at_once
 
@@ -118,8 +117,7 @@ def _waits_for_a_reviewer_to_allow_a_payment(project: Project, client: Client) -
     assert "pay_invoice" in page
     assert "153.5" in page
     client.post(reverse("answer_question", args=(project.slug, question.pk)), {"choice": "refuse"})
-    advance(run.pk)
-    run.refresh_from_db()
+    when.advances(run)
     assert run.state == RunState.FINISHED
     shown = client.get(reverse("run", args=(project.slug, run.pk))).content.decode()
     assert "Refused" in shown

@@ -60,7 +60,7 @@ _VARIABLE = re.compile(
     re.VERBOSE,
 )
 _LEAD = re.compile(r"^(?:(?:error|exception|failure|fatal|错误|异常|失败|报错)\s?[:!-]\s?){1,4}")
-_CLAUSE_END = re.compile(r"[.,;:!?]+(?=\s|$|[\u3400-\u9fff])|\s[-–|]\s")
+_CLAUSE_END = re.compile(r"(?<![.,;:!?])[.,;:!?]++(?=\s|$|[\u3400-\u9fff])|\s[-–|]\s")
 
 
 def signature_of(error: str, *, tool: str = "") -> str:
