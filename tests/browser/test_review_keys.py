@@ -41,11 +41,14 @@ def painted(page: Page, review: Review) -> Page:
     return page
 
 
-def opened(visit: Visit, review: Review) -> Page:
+def opened(visit: Visit, review: Review, *, reads_ahead: bool = True) -> Page:
     """The page of a review that its visitor holds, ready for keys."""
     user = given.member(review.project)
     claim_review(review, actor=Actor(user=user))
-    return painted(visit(user).go(f"/p/desk/reviews/{review.pk}/"), review)
+    visitor = visit(user)
+    if not reads_ahead:
+        visitor.page.route("**/reviews/peek/**", lambda route: route.abort())
+    return painted(visitor.go(f"/p/desk/reviews/{review.pk}/"), review)
 
 
 def press(page: Page, *keys: str) -> None:
@@ -280,7 +283,8 @@ def test_what_an_input_method_composes_is_typed_and_decides_nothing(visit: Visit
 
 def test_a_key_pressed_before_the_next_item_is_painted_decides_nothing_of_it(visit: Visit, project: Project) -> None:
     first, second = given.waiting_review(project), given.waiting_review(project)
-    page = opened(visit, first)
+    page = opened(visit, first, reads_ahead=False)
+    answering = held_back(page)
     page.evaluate(
         """document.addEventListener("review:shown", () => {
           for (const key of ["a", "Enter", "s", "i"]) {
@@ -290,8 +294,10 @@ def test_a_key_pressed_before_the_next_item_is_painted_decides_nothing_of_it(vis
     )
     # Pressed while the answer is under way: they are of the item that is still shown.
     press(page, "a", "Enter", "Enter", "a", "Enter")
+    answering[0].continue_()
     painted(page, second)
     expect(page.locator("[name=decision]:checked")).to_have_count(0)
+    page.unroute("**/decision/**")
     assert state_of(first) == ("decided", "approve")
     assert state_of(second) == ("claimed", None)
     press(page, "a", "Enter")

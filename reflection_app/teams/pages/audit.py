@@ -317,6 +317,14 @@ WORDS: dict[str, Promise] = {
     "webhook.rotated": _("rotated a webhook's secret"),
     "webhook.switched_off": _("disabled a webhook"),
     "webhook.tested": _("tested a webhook"),
+    # No longer written; the trails of older projects have them.
+    "check_suggestion.decided": _("decided on a suggestion of how often to check"),
+    "comment.changed": _("changed a comment"),
+    "example.dropped": _("took a review from the examples"),
+    "example.kept": _("kept a review as an example"),
+    "member.skills_changed": _("changed a member's skills"),
+    "referee.measured": _("kept a measurement of the referee"),
+    "review.handed_over": _("reassigned a review"),
 }
 TARGETS: dict[str, Promise] = {
     "agentinstruction": _("instruction"),
