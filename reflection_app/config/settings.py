@@ -17,6 +17,10 @@ from reflection_app.config.static_files import add_static_headers
 
 BASE_DIR = env.PROJECT_DIR
 
+# NumPy reads it when it is first imported, after the settings. With threads of its own, OpenBLAS ends them whenever the
+# process forks; where another thread is computing then, as when a sandbox starts, it waits for ever and holds the GIL.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 env.section("Server")
 PRODUCTION = env.flag(
     "PRODUCTION", default=False, meaning="`yes`: secure cookies, HTTPS required, no generated secrets, no demo project"

@@ -48,7 +48,7 @@ OF_ACCOUNTS = (
 )
 # What one did oneself, and one's own membership, are for every member; others' are not. These pages look whose it is.
 LOOKS_ITSELF = {
-    *("remove_member", "undo_bulk", "take_back_comment"),
+    *("remove_member", "undo_bulk", "undo_entry", "take_back_comment"),
     *("edit_view", "save_view_filters", "delete_view"),
 }
 
