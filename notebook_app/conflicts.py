@@ -101,7 +101,7 @@ def keep_suggestion(project_id: UUID, *, run_id: UUID, suggestion: dict[str, Any
 
 
 def _rows(project_id: UUID) -> QuerySet[Conflict]:
-    rows = Conflict.objects.filter(project_id=project_id).select_related("first", "second")
+    rows = Conflict.objects.filter(project_id=project_id).select_related("first__owner", "second__owner")
     return rows.defer("first__search", "second__search")
 
 

@@ -5,7 +5,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from notebook_app.comparing import compare
@@ -21,6 +23,7 @@ from reflection_app.core.models import Project, Role
 from reflection_app.notebook.conflicts import SettleInput, SettleWay, settle, suggest_merge
 from reflection_app.runs.models import Run
 from tests import given, when
+from tests.api.caller import Caller
 from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
@@ -266,3 +269,21 @@ def test_one_that_narrows_another_is_no_conflict_to_settle_and_can_be_linked_wit
     assert "data-queue-row" in curator.get(page("conflicts"), {"kind": "refinement"}).text
     assert post(curator, conflict, "keep_both").status_code == 302
     assert "One narrows the other" in curator.get(reverse("entry", args=["desk", conflict.first_id])).text
+
+
+def test_more_conflicts_take_no_more_queries(admin: Caller) -> None:
+    counts = []
+    for number in range(3):
+        first, second = (rule(admin.project, f"{side} {number}") for side in ("Left", "Right"))
+        for entry in (first, second):
+            Entry.objects.filter(pk=entry.pk).update(owner=given.user())
+        first.refresh_from_db()
+        Conflict.objects.create(
+            project_id=admin.project.pk, first=first, second=second, kind="duplicate", text_likeness=1
+        )
+        with CaptureQueriesContext(connection) as asked:
+            answer = admin.get("notebook/conflicts")
+        assert [one["first"]["owner"] for one in answer.body["results"]].count(str(first.owner)) == 1
+        counts.append(len(asked))
+    # The first call of a key is also stored as its last use.
+    assert counts[1] == counts[2]

@@ -1,10 +1,12 @@
 """Files that are broken in one way each, made of whole ones."""
 
 import io
+import re
 import struct
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Callable
 
 from tests.adapters.files import whole
 
@@ -96,14 +98,37 @@ def gzip_bomb(megabytes: int = 100) -> bytes:
     return b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(megabytes)) + packer.flush()
 
 
-def with_entities(package: bytes, part: str, *, encoding: str = "") -> bytes:
+def in_utf_16(xml: bytes) -> bytes:
+    """The XML in UTF-16 without a byte order mark, which parsers recognize."""
+    return xml.rpartition(b"?>")[2].decode().encode("utf-16-le")
+
+
+def after_blanks(xml: bytes) -> bytes:
+    """The XML with a megabyte of blanks before its definitions."""
+    return xml.replace(b"<!DOCTYPE", b" " * 1_000_001 + b"<!DOCTYPE")
+
+
+def with_entities(package: bytes, part: str, *, written: Callable[[bytes], bytes] = bytes) -> bytes:
     """Its part begins with entities that unfold to ten gigabytes, and one of them stands in its text."""
 
     def change(xml: bytes) -> bytes:
         head, mark, rest = xml.rpartition(b"?>")
-        body = BOMB + rest.replace(b"Sales rose", b"&j;")
-        # Without a declaration, parsers recognize UTF-16 by its zeros.
-        return body.decode().encode(encoding) if encoding else head + mark + body
+        return written(head + mark + BOMB + rest.replace(b"Sales rose", b"&j;"))
+
+    return whole.changed_part(package, part, change)
+
+
+def in_encoding(package: bytes, part: str, encoding: str) -> bytes:
+    """The package with a part in another encoding, which its XML declaration names; "utf-16-le" has no mark of it."""
+
+    def change(xml: bytes) -> bytes:
+        text = re.sub(
+            r"""encoding=['"][^'"]*['"]""",
+            f'encoding="{encoding.removesuffix("-le").removesuffix("-be")}"',
+            xml.decode(),
+            count=1,
+        )
+        return text.encode(encoding)
 
     return whole.changed_part(package, part, change)
 

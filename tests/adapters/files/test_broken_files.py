@@ -69,12 +69,22 @@ BROKEN: list[tuple[str, bytes, dict[str, Any], FaultCode, str]] = [
     *(
         (
             "report.docx",
-            broken.with_entities(whole.document(), "word/document.xml", encoding=encoding),
+            broken.with_entities(whole.document(), "word/document.xml", written=written),
             {},
             FaultCode.UNFOLDS,
             "word/document.xml",
         )
-        for encoding in ("utf-16", "utf-16-le", "utf-16-be")
+        for written in (broken.in_utf_16, broken.after_blanks)
+    ),
+    *(
+        (
+            "report.docx",
+            broken.in_encoding(broken.with_entities(whole.document(), "word/document.xml"), "word/document.xml", name),
+            {},
+            FaultCode.UNFOLDS,
+            "word/document.xml",
+        )
+        for name in ("utf-16-le", "utf-16-be", "utf-16", "utf-7")
     ),
     ("report.docx", whole.zip_file(), {}, FaultCode.OTHER_KIND, ""),
     ("sales.xlsx", broken.with_entities(whole.workbook(), "xl/workbook.xml"), {}, FaultCode.UNFOLDS, "xl/workbook.xml"),

@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 import zlib
 from typing import Any
+from xml.parsers import expat
 
 from reflection_app.adapters.files.inside.found import Found, UnfoldsTooFar
 from reflection_app.adapters.files.inside.kinds import LOCKED, TAR, ZIP, kind_of_bytes
@@ -173,8 +174,11 @@ def check_target(member: tarfile.TarInfo, found: Found, *, place: str) -> None:
         found.fault(FaultCode.UNSAFE_ENTRY, place=place, actual=why)
 
 
-# No writer of Office files defines entities, and bombs are made of them. In the encodings that its readers know.
-ENTITY = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
+UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
+
+
+class Stopped(Exception):
+    """The XML was read as far as it is needed."""
 
 
 def check_office_package(content: bytes, found: Found) -> bool:
@@ -192,6 +196,33 @@ def check_office_package(content: bytes, found: Found) -> bool:
     for info in archive.infolist():
         part = read_entry(archive, info, found, budget=budget, place=info.filename)
         # Relations may lead to a part of any name, and libraries parse it as XML whatever that is.
-        if any(sign in part for sign in ENTITY):
+        if part and has_entities(part):
             found.fault(FaultCode.UNFOLDS, place=info.filename, actual="<!ENTITY>")
     return found.is_whole and not found.faults
+
+
+def has_entities(part: bytes) -> bool:
+    """Return True if entities are defined before the first element, or the part is in an encoding that hides them.
+
+    No writer of Office files defines any, and bombs are made of them. Nothing after the first element is read.
+    """
+    parser = expat.ParserCreate()
+    seen: list[object] = []
+
+    def define(*names: object) -> None:
+        seen.extend(names)
+        raise Stopped
+
+    def start(*_: object) -> None:
+        raise Stopped
+
+    parser.EntityDeclHandler, parser.StartElementHandler = define, start
+    try:
+        parser.Parse(part, True)
+    except Stopped:
+        return bool(seen)
+    except (ValueError, LookupError):
+        return True
+    except expat.ExpatError as error:
+        return error.code == UNKNOWN_ENCODING
+    return False
