@@ -1,6 +1,6 @@
-"""Words that are kept or drawn in English (states, kinds, what the pure loops call things), as their reader reads them.
+"""Labels of texts that are stored in English: states, kinds, sentences of the pure loops.
 
-What is not among them, such as what a person or a model wrote, is shown as it is.
+Other texts, such as those of people and models, are shown unchanged.
 """
 
 import re
@@ -113,7 +113,7 @@ NARROWER = {
     "%(place)s is empty": {"place": PATH},
     "%(place)s is missing": {"place": PATH},
 }
-# Sentences with a number or words of somebody in them, which are labels themselves, or stay as they are.
+# Sentences with fields. The text of a field is a label itself, or stays as it is.
 SENTENCES = (
     _("Attempt %(number)s"),
     _("Repair step %(number)s"),
@@ -165,6 +165,10 @@ SENTENCES = (
     _("The rest passed: %(number)s."),
 )
 
+# Stored texts that are shown in other words. The stored ones stay: old rows have them.
+RENAMED: dict[str, str] = {
+}
+
 
 def _pattern_of(sentence: str) -> re.Pattern[str]:
     """Match what the English sentence says with its fields filled in."""
@@ -178,22 +182,26 @@ PATTERNS = [(_pattern_of(sentence), sentence) for sentence in SENTENCES]
 
 
 def in_words(text: object) -> str:
-    """`text` in the reader's language, if it is one of the desk's own words."""
-    said = str(text)
-    if said in LABELS:
-        return gettext(said)
-    if len(said) > 1000:
-        return said
-    spaced = said.replace("_", " ")
-    if spaced != said and spaced in LABELS and gettext(spaced) != spaced:
-        return gettext(spaced)
-    return next((told for told in (_told(said, *pattern) for pattern in PATTERNS) if told), said)
+    """Return the label of a stored text in the reader's language, or the text itself if it has none."""
+    stored = str(text)
+    if stored in LABELS:
+        return _label(stored)
+    if len(stored) > 1000:
+        return stored
+    spaced = stored.replace("_", " ")
+    if spaced != stored and spaced in LABELS and _label(spaced) != spaced:
+        return _label(spaced)
+    return next((label for label in (_filled(stored, *pattern) for pattern in PATTERNS) if label), stored)
 
 
-def _told(said: str, pattern: re.Pattern[str], words: str) -> str:
-    found = pattern.fullmatch(said)
-    template = gettext(words) if found else ""
-    # An English reader gets what was said, to the letter.
-    if found is None or template == words:
+def _label(stored: str) -> str:
+    return gettext(RENAMED.get(stored, stored))
+
+
+def _filled(stored: str, pattern: re.Pattern[str], sentence: str) -> str:
+    found = pattern.fullmatch(stored)
+    template = _label(sentence) if found else ""
+    # Without another wording the stored text is shown to the letter.
+    if found is None or template == sentence:
         return ""
     return template % {name: in_words(value) for name, value in found.groupdict().items()}
