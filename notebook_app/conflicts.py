@@ -138,12 +138,12 @@ def settle_conflict(
         # Merges one into the other, or lets one hold instead of it; keeps what is needed to take that back.
         both = {conflict.first_id, conflict.second_id}
         if stays not in both:
-            raise Refused(_("one of the two entries of the conflict"), field="stays")
+            raise Refused(_("must be one of the two conflicting entries"), field="stays")
         (gone,) = both - {stays}
         if how is Settlement.MERGED:
             merge(project_id, gone_id=gone, into_id=stays, by=by, reason=reason, **(words or {}))
         elif words:
-            raise Refused(_("only a merge is put into other words"), field="words")
+            raise Refused(_("new text is allowed only when merging"), field="words")
         else:
             supersede(project_id, gone_id=gone, by_id=stays, by=by, reason=reason)
         conflict.why |= {"gone": str(gone)}

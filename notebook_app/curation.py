@@ -44,7 +44,7 @@ def approve(
         evidence=evidence,
     )
     if entry.flags and not entry.is_cleared:
-        raise Refused(_("Screening found something in this entry; clear it or edit it first."), field="flags")
+        raise Refused(_("Flagged by the safety check. Clear the flag or edit the entry first."), field="flags")
     if opposed := open_contradictions(project_id, entry_id):
         raise Contradicted([*opposed], names=[*opposed.values()])
     return entry
@@ -71,7 +71,7 @@ clear = partial(change, made=Change.CLEARED, is_cleared=True)
 def retire(project_id: UUID, entry_id: UUID, *, by: By, reason: str, expected_version: int | None = None) -> Entry:
     """The retired entry, which is told nobody any more. Raises Refused without a reason."""
     if not reason.strip():
-        raise Refused(_("Say why it is retired; whoever finds it again will want to know."), field="reason")
+        raise Refused(_("Enter a reason for retiring the entry."), field="reason")
     return change(project_id, entry_id, Change.RETIRED, by=by, reason=reason.strip(), expected_version=expected_version)
 
 
@@ -108,7 +108,7 @@ def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     wanted = now | columns
     name = " ".join(nfc(str(wanted["name"])).split())
     if not name or len(name) > LONGEST_NAME:
-        raise Refused(_("a name of 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
+        raise Refused(_("must have 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
     for field in ("description", "content"):
         if len(wanted[field]) > LONGEST_TEXT:
             raise Refused(_("at most %(most)s characters") % {"most": f"{LONGEST_TEXT:,}"}, field=field)
@@ -121,7 +121,7 @@ def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
     except UnusableDetails as error:
         raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
     except ValueError:
-        raise Refused(_("one of %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
+        raise Refused(_("must be one of: %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
     tags = checked_tags(list(wanted["tags"]))
     labels = {field: nfc(wanted[field]) for field in ("agent", "category")}
     wanted |= {"name": name, "kind": kind.value, "details": details, "tags": tags, **labels}
@@ -136,12 +136,12 @@ def restore(
         entry = locked(project_id, entry_id)
         version = entry.versions.filter(number=number).first()
         if version is None:
-            raise Refused(_("there is no version %(number)s") % {"number": number}, field="version")
+            raise Refused(_("version %(number)s does not exist") % {"number": number}, field="version")
         return edit(
             project_id,
             entry_id,
             by=by,
-            reason=reason or _("as in version %(number)s") % {"number": number},
+            reason=reason or _("restored from version %(number)s") % {"number": number},
             expected_version=expected_version,
             made=Change.RESTORED,
             **{name: version.kept[name] for name in KEPT if name in version.kept},

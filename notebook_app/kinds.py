@@ -29,7 +29,7 @@ class EntryKind(models.TextChoices):
     RULE = "rule", _("Rule")
     FACT = "project_fact", _("Project fact")
     PREFERENCE = "preference", _("Preference")
-    SUPPLEMENT = "supplement", _("Supplement")
+    SUPPLEMENT = "supplement", _("Follow-up step")
 
 
 # What can be wrong with an agent's work, as its error notes are sorted (the fifth design seed).
@@ -140,7 +140,7 @@ def words_of(details: dict[str, Any]) -> list[str]:
 
 class EntryState(models.TextChoices):
     PROPOSED = "proposed", _("Proposed")
-    SCREENED = "screened", _("Screened")
+    SCREENED = "screened", _("Checked")
     APPROVED = "approved", _("Approved")
     RETIRED = "retired", _("Retired")
     REJECTED = "rejected", _("Rejected")
@@ -152,22 +152,22 @@ class Change(models.TextChoices):
     """What a version of an entry records."""
 
     PROPOSED = "proposed", _("proposed it")
-    SCREENED = "screened", _("compared it with the others")
+    SCREENED = "screened", _("compared it with other entries")
     EDITED = "edited", _("edited it")
     APPROVED = "approved", _("approved it")
     REJECTED = "rejected", _("rejected it")
     RETIRED = "retired", _("retired it")
-    MERGED = "merged", _("merged it into another")
-    SUPERSEDED = "superseded", _("let another one hold instead")
-    ABSORBED = "absorbed", _("merged another into it")
-    RELEASED = "released", _("gave back what was merged into it")
+    MERGED = "merged", _("merged it into another entry")
+    SUPERSEDED = "superseded", _("replaced it with another entry")
+    ABSORBED = "absorbed", _("merged another entry into it")
+    RELEASED = "released", _("undid a merge into it")
     SPLIT = "split", _("split it")
     RESTORED = "restored", _("restored an earlier version")
     REOPENED = "reopened", _("reopened it")
     TAGGED = "tagged", _("changed its tags")
     OWNED = "owned", _("changed its owner")
-    CLEARED = "cleared", _("cleared what screening found")
-    FLAGGED = "flagged", _("found something in it when screening what it means")
+    CLEARED = "cleared", _("cleared its safety flag")
+    FLAGGED = "flagged", _("flagged it in a safety check by meaning")
     IMPORTED = "imported", _("imported it")
     UNDONE = "undone", _("undid the last change")
 

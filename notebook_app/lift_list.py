@@ -49,11 +49,11 @@ class Claim(models.TextChoices):
     HELPS = "helps", _("Helps")
     HARMS = "harms", _("Harms")
     # A look says so, but of so many lessons one or the other is expected to look like this by chance.
-    PERHAPS_HELPS = "perhaps_helps", _("Perhaps helps")
-    PERHAPS_HARMS = "perhaps_harms", _("Perhaps harms")
+    PERHAPS_HELPS = "perhaps_helps", _("May help")
+    PERHAPS_HARMS = "perhaps_harms", _("May harm")
     # So many outcomes that it would have shown if it helped much.
-    NO_HELP = "no_help", _("Does not help much")
-    OPEN = "open", _("Cannot be told yet")
+    NO_HELP = "no_help", _("Little benefit")
+    OPEN = "open", _("Not significant yet")
 
 
 @dataclass(frozen=True)

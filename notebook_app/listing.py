@@ -40,8 +40,8 @@ class EntryOrder(models.TextChoices):
     FREQUENT = "frequent", _("Most frequent first")
     NEWEST = "newest", _("Newest first")
     OLDEST = "oldest", _("Oldest first")
-    SEEN = "seen", _("Seen again last first")
-    RECALLED = "recalled", _("Most recalled first")
+    SEEN = "seen", _("Recently seen first")
+    RECALLED = "recalled", _("Most injected first")
     NAME = "name", _("By name")
 
 

@@ -134,12 +134,12 @@ def split(
     entry = change(project_id, entry_id, Change.SPLIT, by=by, reason=reason, expected_version=expected_version)
     made = keep(project_id, into, by=by, made=Change.SPLIT)
     if not made.is_new:
-        raise Refused(_("the notebook has an entry with these words"), field="name")
+        raise Refused(_("an entry with this text already exists"), field="name")
     rows = Evidence.objects.filter(entry=entry)
     if evidence_ids is not None:
         rows = rows.filter(pk__in=evidence_ids)
         if rows.count() != len(set(evidence_ids)):
-            raise Refused(_("the entry has no such evidence"), field="evidence_ids")
+            raise Refused(_("this evidence does not belong to the entry"), field="evidence_ids")
     _copy(rows, to=made.entry)
     made.entry.occurrences = max(made.entry.evidence.count(), 1)
     made.entry.save(update_fields=["occurrences", "updated_at"])
@@ -288,13 +288,13 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
 
 def _why_not(made: Change) -> str:
     why = {
-        Change.UNDONE: _("This was taken back already."),
-        Change.REOPENED: _("It was taken out of the entry that it was merged into. Merge it again."),
-        Change.ABSORBED: _("Take this back at the entry that was merged."),
-        Change.RELEASED: _("Take this back at the entry that was merged."),
-        Change.SPLIT: _("An entry that was split stays so. Reject or merge the part."),
+        Change.UNDONE: _("Already undone."),
+        Change.REOPENED: _("The merge was already undone. Merge the entry again."),
+        Change.ABSORBED: _("Undo this on the entry that was merged."),
+        Change.RELEASED: _("Undo this on the entry that was merged."),
+        Change.SPLIT: _("A split cannot be undone. Reject or merge the new entry instead."),
     }
-    return why.get(made, _("There is nothing to take back."))
+    return why.get(made, _("Nothing to undo."))
 
 
 MOST_VERSIONS_READ = 100

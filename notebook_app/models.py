@@ -194,21 +194,21 @@ class ConflictKind(models.TextChoices):
     DUPLICATE = "duplicate", _("Near-duplicates")
     CONTRADICTION = "contradiction", _("Contradiction")
     # One says more of what the other says, and both hold.
-    REFINEMENT = "refinement", _("One narrows the other")
+    REFINEMENT = "refinement", _("Refinement")
 
 
 class ConflictState(models.TextChoices):
     OPEN = "open", _("Open")
-    SETTLED = "settled", _("Settled")
+    SETTLED = "settled", _("Resolved")
     # One of the two is no longer held: there is nothing left to settle.
-    MOOT = "moot", _("Nothing to settle")
+    MOOT = "moot", _("Obsolete")
 
 
 # The labels stand after the name of the member who settled.
 class Settlement(models.TextChoices):
-    MERGED = "merged", _("merged the two")
-    KEPT_BOTH = "kept_both", _("kept both")
-    SUPERSEDED = "superseded", _("let one hold instead of the other")
+    MERGED = "merged", _("merged the entries")
+    KEPT_BOTH = "kept_both", _("retained both entries")
+    SUPERSEDED = "superseded", _("replaced one entry with the other")
 
 
 class Conflict(models.Model):

@@ -144,7 +144,7 @@ def _checked(proposal: Proposal) -> Proposal:
         raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
     name = " ".join(nfc(storable(proposal.name)).split())[:LONGEST_NAME]
     if not name:
-        raise Refused(_("an entry needs a name"), field="name")
+        raise Refused(_("name is required"), field="name")
     tags = (" ".join(nfc(storable(tag)).split())[:LONGEST_TAG].strip() for tag in proposal.tags)
     return Proposal(
         kind=proposal.kind,

@@ -40,12 +40,12 @@ FILE = "file:"
 
 
 class ImportStep(models.TextChoices):
-    ADD = "add", _("Would be added")
-    CHANGE = "change", _("Would be changed")
-    SAME = "same", _("Are there already")
-    TWICE = "twice", _("Are twice in the files")
+    ADD = "add", _("To add")
+    CHANGE = "change", _("To update")
+    SAME = "same", _("Already present")
+    TWICE = "twice", _("Duplicates in the files")
     # It is known, and was decided against; or approved, and whoever imports is no person.
-    DECIDED = "decided", _("Were decided against: left alone")
+    DECIDED = "decided", _("Already decided: unchanged")
 
 
 @dataclass(frozen=True)

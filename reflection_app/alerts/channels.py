@@ -133,7 +133,7 @@ def check_address(url: str, *, kind: ChannelKind) -> str:
     if kind == ChannelKind.TEAMS and read_url(url).host.endswith(teams.RETIRED):
         raise wrong(
             "url",
-            _("Connectors of Office 365 are retired: make a workflow from the template for webhooks in Teams instead."),
+            _("Office 365 connectors are retired. Create a workflow from the webhook template in Teams instead."),
         )
     return origin_of(url)
 
@@ -146,7 +146,7 @@ def create_channel(project: Project, data: ChannelInput, *, actor: Actor) -> Cha
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if Channel.objects.filter(project=project).count() >= MOST_CHANNELS:
-            raise Conflict(_("A project has at most %(most)s channels.") % {"most": MOST_CHANNELS})
+            raise Conflict(_("A project can have at most %(most)s channels.") % {"most": MOST_CHANNELS})
         _refuse_taken_name(project, data.name)
         channel = Channel.objects.create(
             project=project,
@@ -208,7 +208,7 @@ def delete_channel(channel: Channel, *, actor: Actor) -> None:
     """Deletes the channel and its log. Raises NotFound the second time."""
     locked = Channel.objects.select_for_update(of=("self",)).filter(pk=channel.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such channel."))
+        raise NotFound(_("Channel not found."))
     audit(locked.project_id, actor, "channel.deleted", target=locked, before=audit_fields(locked))
     locked.delete()
 
@@ -221,7 +221,7 @@ def lock(channel: Channel) -> Channel:
     rows = Channel.objects.select_for_update(of=("self",), no_key=True).select_related("project")
     locked = rows.filter(pk=channel.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such channel."))
+        raise NotFound(_("Channel not found."))
     return locked
 
 
@@ -266,12 +266,12 @@ def _readdress(channel: Channel, change: ChannelChange, *, origin: str | None) -
 
 def _refuse_secret(secret: str, *, kind: ChannelKind) -> None:
     if secret and not kind.signs:
-        raise wrong("secret", _("%(service)s checks no signature; leave it empty.") % {"service": kind.label})
+        raise wrong("secret", _("%(service)s does not verify signatures. Leave this empty.") % {"service": kind.label})
 
 
 def _refuse_taken_name(project: Project, name: str) -> None:
     if Channel.objects.filter(project=project, name=name).exists():
-        raise wrong("name", _("Another channel of the project has this name."))
+        raise wrong("name", _("Another channel in this project has this name."))
 
 
 # The project's goals and time zone.

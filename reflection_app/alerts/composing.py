@@ -39,7 +39,7 @@ def note_of(channel: Channel, items: Sequence[ChannelItem], *, now: datetime, is
 def test_note(channel: Channel) -> Note:
     """What a test says."""
     with translation.override(channel.language):
-        words = _("This is a test. Messages of this channel look like this.")
+        words = _("This is a test. Messages from this channel look like this.")
         line = Line(words, _address("channel", channel.project, channel.pk), inert(channel.name))
         return _note(channel.project, (line,))
 
@@ -61,13 +61,17 @@ def waited(seconds: float) -> str:
 def _note(project: Project, lines: tuple[Line, ...], *, is_again: bool = False) -> Note:
     title = f"Reflection Desk · {inert(project.name)}"
     if is_again:
-        title += " · " + _("possibly sent before")
+        title += " · " + _("possible duplicate")
 
     def more(number: int) -> str:
         return ngettext("And %(count)d more.", "And %(count)d more.", number) % {"count": number}
 
     return Note(
-        title=title, lines=lines, all_words=_("Open the desk"), all_url=_address("project_overview", project), more=more
+        title=title,
+        lines=lines,
+        all_words=_("Open Reflection Desk"),
+        all_url=_address("project_overview", project),
+        more=more,
     )
 
 
@@ -132,14 +136,14 @@ class _Composer:
         if review is not None and review.is_open:
             goal = waited(60 * (review_goal(review, project=self.project) or 0))
             facts = {"span": self._since(review.created_at), "goal": goal}
-            words = _("Overdue: a review has waited for %(span)s; the goal is %(goal)s") % facts if is_late else ""
-            words = words or _("A review has waited for %(span)s") % facts
+            words = _("Overdue review: waiting %(span)s, SLA target %(goal)s") % facts if is_late else ""
+            words = words or _("Review waiting for %(span)s") % facts
             yield Line(words, _address("review", self.project, about), inert(review.run.task.title))
         elif question is not None:
             goal = waited(60 * (self.goals.question_goal_minutes or 0))
             facts = {"span": self._since(question.created_at), "goal": goal}
-            words = _("Overdue: a question has waited for %(span)s; the goal is %(goal)s") % facts if is_late else ""
-            words = words or _("A question to a person has waited for %(span)s") % facts
+            words = _("Overdue question: waiting %(span)s, SLA target %(goal)s") % facts if is_late else ""
+            words = words or _("Agent question waiting for %(span)s") % facts
             yield Line(words, _address("question", self.project, about), inert(question.text))
 
     def _failed(self, run_id: UUID) -> Iterator[Line]:
@@ -150,11 +154,11 @@ class _Composer:
         facts = {"span": self._since(run.finished_at)}
         match run.outcome:
             case Outcome.FAILED:
-                words = _("A run failed %(span)s ago") % facts
+                words = _("Run failed %(span)s ago") % facts
             case Outcome.OVER_BUDGET:
-                words = _("A run went over its budget %(span)s ago") % facts
+                words = _("Run went over budget %(span)s ago") % facts
             case Outcome.TIMED_OUT:
-                words = _("A run ran out of time %(span)s ago") % facts
+                words = _("Run timed out %(span)s ago") % facts
             case _other:
                 return
         yield Line(words, _address("run", self.project, run_id), inert(run.task.title))
@@ -165,9 +169,9 @@ class _Composer:
             return
         facts = {"span": self._since(conflict.created_at)}
         if conflict.kind == ConflictKind.CONTRADICTION:
-            words = _("Two entries of the notebook contradict each other, found %(span)s ago") % facts
+            words = _("Contradicting notebook entries, found %(span)s ago") % facts
         else:
-            words = _("Two entries of the notebook say the same, found %(span)s ago") % facts
+            words = _("Duplicate notebook entries, found %(span)s ago") % facts
         yield Line(words, _address("conflict", self.project, conflict_id), inert(conflict.first.name))
 
     def _digest(self, period: Digest, day: date) -> Iterator[Line]:
@@ -175,7 +179,7 @@ class _Composer:
         told = digest_of(self.project, period, day=day, now=self.now)
         queue = _address("reviews", self.project)
         if told.reviews or told.questions:
-            words = _("Waiting reviews: %(reviews)s, questions: %(questions)s, overdue: %(overdue)s")
+            words = _("Waiting: %(reviews)s reviews, %(questions)s questions; overdue: %(overdue)s")
             facts = {"reviews": told.reviews, "questions": told.questions, "overdue": told.overdue}
             yield Line(words % facts, queue)
         if told.decided:

@@ -127,11 +127,11 @@ def letter_to(member: Membership, told: Digested, *, period: Digest, now: dateti
     with translation.override(profile.language or settings.LANGUAGE_CODE):
         name = " ".join(project.name.split())
         if told.overdue:
-            subject = _("%(project)s: %(waiting)s wait, %(overdue)s overdue")
+            subject = _("%(project)s: %(waiting)s waiting, %(overdue)s overdue")
         elif told.reviews or told.questions:
-            subject = _("%(project)s: %(waiting)s wait")
+            subject = _("%(project)s: %(waiting)s waiting")
         else:
-            subject = _("%(project)s: nothing waits")
+            subject = _("%(project)s: nothing waiting")
         facts = {"project": name, "waiting": told.reviews + told.questions, "overdue": told.overdue}
         end = settings.PUBLIC_URL + reverse("unsubscribe", args=(token_of(member.user),))
         return EmailMessage(
@@ -156,21 +156,23 @@ def _parts(project: Project, told: Digested, *, period: Digest, now: datetime) -
         return "\n".join(f"- {one_line(one.run.task.title)}\n  {address('review', one.pk)}" for one in reviews)
 
     if told.reviews or told.questions:
-        reviews = ngettext("%(count)d review waits.", "%(count)d reviews wait.", told.reviews) % {"count": told.reviews}
-        questions = ngettext("%(count)d question waits.", "%(count)d questions wait.", told.questions)
+        reviews = ngettext("%(count)d review is waiting.", "%(count)d reviews are waiting.", told.reviews) % {
+            "count": told.reviews
+        }
+        questions = ngettext("%(count)d question is waiting.", "%(count)d questions are waiting.", told.questions)
         counted = [reviews] if told.reviews else []
         counted += [questions % {"count": told.questions}] if told.questions else []
         if told.overdue:
-            counted.append(_("Longer than the project's goal: %(number)s.") % {"number": told.overdue})
+            counted.append(_("Past the SLA target: %(number)s.") % {"number": told.overdue})
         yield " ".join(counted) + "\n" + address("reviews")
     if told.mine:
-        yield _("Yours:") + "\n" + listed(told.mine)
+        yield _("Assigned to you:") + "\n" + listed(told.mine)
     if told.late:
-        yield _("Overdue, the oldest first:") + "\n" + listed(told.late)
+        yield _("Overdue, oldest first:") + "\n" + listed(told.late)
     if told.decided:
         words = _("Decided in the last day: %(number)s") if period is Digest.DAILY else ""
         words = words or _("Decided in the last week: %(number)s")
-        own = ", " + _("%(number)s of them by you") % {"number": told.decided_by_reader}
+        own = ", " + _("%(number)s by you") % {"number": told.decided_by_reader}
         decided = words % {"number": told.decided} + (own if told.decided_by_reader else "")
         yield f"{decided}\n{address('reviews')}?view=decided"
     if told.proposed:
@@ -182,6 +184,6 @@ def _parts(project: Project, told: Digested, *, period: Digest, now: datetime) -
 
 def _footer(end: str) -> Iterator[str]:
     profile = settings.PUBLIC_URL + reverse("profile")
-    yield _("How often you get this is set in your profile: %(address)s") % {"address": profile} + (
-        "\n" + _("To get none any more: %(address)s") % {"address": end}
+    yield _("Change the frequency in your profile: %(address)s") % {"address": profile} + (
+        "\n" + _("Unsubscribe: %(address)s") % {"address": end}
     )

@@ -43,41 +43,39 @@ FIELDS = ("kind", "name", "url", "secret", "language", "quiet_from", "quiet_unti
 CHANGED = FIELDS[1:]
 GOALS = ("review_goal_minutes", "question_goal_minutes", "escalates_again", "time_zone")
 SENTENCES = {
-    "kind": gettext_noop("Choose one of the services."),
+    "kind": gettext_noop("Choose a service."),
     "name": gettext_noop("1 to 80 characters."),
-    "url": gettext_noop("An address has at most 4,000 characters."),
+    "url": gettext_noop("At most 4,000 characters."),
     "secret": gettext_noop("At most 200 characters."),
-    "is_enabled": gettext_noop("On or off."),
-    "escalates_again": gettext_noop("On or off."),
-    "topics": gettext_noop("Choose at least one of them."),
-    "language": gettext_noop("The desk does not speak this language."),
+    "is_enabled": gettext_noop("Must be on or off."),
+    "escalates_again": gettext_noop("Must be on or off."),
+    "topics": gettext_noop("Choose at least one."),
+    "language": gettext_noop("This language is not supported."),
     "quiet_from": gettext_noop("A time of day, such as 22:00."),
     "quiet_until": gettext_noop("A time of day, such as 07:30."),
-    "": gettext_noop("Quiet hours need a beginning and an end that differ, or neither."),
-    "review_goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or nothing."),
-    "question_goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or nothing."),
+    "": gettext_noop("Set different start and end times for quiet hours, or leave both empty."),
+    "review_goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or leave empty."),
+    "question_goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or leave empty."),
     "time_zone": gettext_noop("A time zone such as Europe/Berlin or Asia/Shanghai."),
 }
 TOPICS: dict[Topic, Promise] = {
-    Topic.REVIEW: _("A verdict waits for a person"),
-    Topic.QUESTION: _("An agent asks a person"),
-    Topic.ESCALATION: _("Something has waited longer than the project's goal"),
-    Topic.RUN_FAILED: _("A run failed, went over its budget or ran out of time"),
-    Topic.CONFLICT: _("Two entries of the notebook contradict or repeat each other"),
-    Topic.DAILY: _("A digest every morning"),
-    Topic.WEEKLY: _("A digest on Mondays"),
+    Topic.REVIEW: _("Review waiting"),
+    Topic.QUESTION: _("Agent question"),
+    Topic.ESCALATION: _("SLA target exceeded"),
+    Topic.RUN_FAILED: _("Run failed, over budget or timed out"),
+    Topic.CONFLICT: _("Contradicting or duplicate notebook entries"),
+    Topic.DAILY: _("Daily digest (mornings)"),
+    Topic.WEEKLY: _("Weekly digest (Mondays)"),
 }
 # Where the address of each is to be had.
 WHENCE: dict[ChannelKind, Promise] = {
-    ChannelKind.SLACK: _("An app with Incoming Webhooks: https://hooks.slack.com/services/…"),
-    ChannelKind.TEAMS: _(
-        "A workflow of the channel, from the template for webhooks. Not a connector: those are retired."
-    ),
+    ChannelKind.SLACK: _("A Slack app with incoming webhooks: https://hooks.slack.com/services/…"),
+    ChannelKind.TEAMS: _("A channel workflow created from the webhook template. Office 365 connectors are retired."),
     ChannelKind.FEISHU: _(
-        "A custom bot of the group: https://open.feishu.cn/open-apis/bot/v2/hook/… (Lark: larksuite.com)"
+        "Custom bot of a group: https://open.feishu.cn/open-apis/bot/v2/hook/… (Lark: larksuite.com)"
     ),
-    ChannelKind.DINGTALK: _("A custom robot of the group: https://oapi.dingtalk.com/robot/send?access_token=…"),
-    ChannelKind.WECOM: _("A robot of the group: https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"),
+    ChannelKind.DINGTALK: _("Custom robot of a group: https://oapi.dingtalk.com/robot/send?access_token=…"),
+    ChannelKind.WECOM: _("Group robot: https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"),
 }
 
 
@@ -95,7 +93,7 @@ def save_goals(request: DeskRequest) -> HttpResponse:
         given: dict[str, Any] = form.given("review_goal_minutes", "question_goal_minutes", "time_zone")
         wanted = WaitingSettings.model_validate(given | {"escalates_again": bool(form.values["escalates_again"])})
         change_waiting(request.place.project, wanted, actor=request.place.actor)
-        return back_to(request, "channels", message=gettext("Saved. The goals hold for what waits now, too."))
+        return back_to(request, "channels", message=gettext("Saved. The targets also apply to items already waiting."))
     return _list(request, form)
 
 
@@ -154,7 +152,7 @@ def new_channel(request: DeskRequest) -> HttpResponse:
             with form.collect_errors(_problems):
                 given = ChannelInput.model_validate({**_typed(form), "topics": topics})
                 channel = create_channel(request.place.project, given, actor=request.place.actor)
-                message = gettext("Added. Send a test to see whether it arrives.")
+                message = gettext("Added. Send a test to check delivery.")
                 return back_to(request, "channel", channel.pk, message=message)
         except Conflict as error:
             form.add_error("general", str(error))
@@ -222,9 +220,9 @@ def test(request: DeskRequest, channel_id: UUID) -> HttpResponse:
     channel = get_channel_for(request.place, channel_id)
     held = begin_test(channel, actor=request.place.actor)
     if send(held, deadline_s=TEST_DEADLINE_S).meaning is Meaning.ARRIVED:
-        return back_to(request, "channel", channel.pk, message=gettext("The test has arrived."))
+        return back_to(request, "channel", channel.pk, message=gettext("Test delivered."))
     said = test_refusal(held.message)
-    message = gettext("The test has not arrived: %(said)s") % {"said": said[:300]}
+    message = gettext("Test not delivered: %(said)s") % {"said": said[:300]}
     return back_to(request, "channel", channel.pk, message=message, level=messages.ERROR)
 
 
@@ -236,12 +234,12 @@ def switch(request: DeskRequest, channel_id: UUID) -> HttpResponse:
     match request.POST.get("to"):
         case "on":
             change_channel(channel, ChannelChange(is_enabled=True), actor=request.place.actor)
-            message = gettext("Switched on. It is told of what happens from now on.")
+            message = gettext("Enabled. It receives events from now on.")
         case "off":
             change_channel(channel, ChannelChange(is_enabled=False), actor=request.place.actor)
-            message = gettext("Switched off. What still waited to be told is forgotten.")
+            message = gettext("Disabled. Unsent messages were discarded.")
         case _other:
-            raise wrong("to", "on or off", said=gettext("What is the channel to be?"))
+            raise wrong("to", "on or off", said=gettext("Choose on or off."))
     return back_to(request, "channel", channel.pk, message=message)
 
 
@@ -253,16 +251,14 @@ def remove(request: DeskRequest, channel_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return confirm_page(
             request,
-            title=gettext("Delete the channel?"),
+            title=gettext("Delete channel?"),
             about=f"{channel.name} {channel.host}/…",
-            text=gettext(
-                "It is told of nothing any more, and its log goes with it. To keep the log, switch it off instead."
-            ),
-            button=gettext("Delete the channel"),
+            text=gettext("It receives no more events, and its log is deleted. To keep the log, disable it instead."),
+            button=gettext("Delete channel"),
             back=reverse("channel", args=(request.place.project.slug, channel.pk)),
         )
     delete_channel(channel, actor=request.place.actor)
-    return back_to(request, "channels", message=gettext("The channel and its log are deleted."))
+    return back_to(request, "channels", message=gettext("Channel and log deleted."))
 
 
 # Who has the link may do this one thing: mail programs post it by themselves (RFC 8058), and send no cookies along.

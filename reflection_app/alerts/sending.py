@@ -49,11 +49,13 @@ LONGEST_ANSWER = 2_000
 SECRET_PART = 8
 
 # Shown in the reader's language; kept in English.
-NOTHING_ARRIVED = gettext_noop("For a day nothing has arrived.")
-SERVICE_REFUSES = gettext_noop("The service says that there is nobody at this address any more.")
-LOST = gettext_noop("The worker was lost before the answer was noted: the message may have arrived.")
-LOST_AGAIN = gettext_noop("A second worker was lost the same way: the message may have arrived, and is given up.")
-REDIRECTED = gettext_noop("The service redirects; redirects are not followed.")
+NOTHING_ARRIVED = gettext_noop("Nothing was delivered for a day.")
+SERVICE_REFUSES = gettext_noop("The service reports that this address no longer exists.")
+LOST = gettext_noop("The worker stopped before the response was recorded. The message may have been delivered.")
+LOST_AGAIN = gettext_noop(
+    "A second worker stopped the same way. The message may have been delivered and is not retried."
+)
+REDIRECTED = gettext_noop("The service sent a redirect. Redirects are not followed.")
 
 
 @dataclass(frozen=True)
@@ -281,4 +283,4 @@ def begin_test(channel: Channel, *, actor: Actor) -> Held:
 def test_refusal(message: ChannelMessage) -> str:
     """Why a test did not arrive, in the service's own words; nothing where it did."""
     last = message.log.last()
-    return (last.error or last.answer or _("No answer.")) if last and not message.delivered_at else ""
+    return (last.error or last.answer or _("No response.")) if last and not message.delivered_at else ""

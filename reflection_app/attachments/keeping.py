@@ -165,11 +165,11 @@ def _digest(content: bytes) -> str:
 def keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachment:
     """The one row of these bytes, which stays at least until the caller's transaction ends. Raises InvalidInput."""
     if not content:
-        raise wrong(field, _("The file is empty; nothing was kept."))
+        raise wrong(field, _("The file is empty. Nothing was saved."))
     if len(content) > settings.ATTACHMENT_MAX_MB * MEGABYTE:
         raise wrong(
             field,
-            _("The file is larger than %(most)s MB; nothing was kept.") % {"most": f"{settings.ATTACHMENT_MAX_MB:,}"},
+            _("The file is larger than %(most)s MB. Nothing was saved.") % {"most": f"{settings.ATTACHMENT_MAX_MB:,}"},
         )
     _lock_files(project_id)
     mine, digest = Attachment.objects.filter(project=project_id), _digest(content)
@@ -182,8 +182,7 @@ def keep(project_id: UUID, content: bytes, *, name: str, field: str) -> Attachme
     if kept + len(content) > most * MEGABYTE:
         raise wrong(
             field,
-            _("The files of a project may take %(most)s MB together, and there is no room left; nothing was kept.")
-            % {"most": f"{most:,}"},
+            _("The project's file limit of %(most)s MB is reached. Nothing was saved.") % {"most": f"{most:,}"},
         )
     return Attachment.objects.create(project_id=project_id, content=content, **facts_of(content, name=name))
 
@@ -201,7 +200,7 @@ def _uploaded(media: Sequence[MediaPart], *, project_id: UUID, field: str) -> di
         if ids.get(given) not in found:
             raise wrong(
                 f"{field}.{one.number}",
-                _("There is no attachment %(id)s; an upload is kept for a day. Nothing was handed in.")
+                _("Attachment %(id)s not found; unused uploads expire after one day. Nothing was submitted.")
                 % {"id": repr(given[:60])},
             )
     return {given: found[ids[given]] for given in named}

@@ -28,10 +28,10 @@ def check_regions(issues: Sequence[Issue], *, of: Iterable[Attempt]) -> None:
             continue
         attachment = held.get(issue.region.attachment)
         if attachment is None:
-            message = _("Issue %(number)s: the attempt holds no such file.")
+            message = _("Issue %(number)s: the attempt has no such file.")
             raise wrong(f"issues.{number}.region.attachment", message % {"number": number + 1})
         if not _has_part(attachment, issue.region.fragment):
-            message = _("Issue %(number)s: a picture has boxes, a PDF pages and a sound seconds; this file has none.")
+            message = _("Issue %(number)s: invalid region. Images take boxes, PDFs take pages and audio takes seconds.")
             raise wrong(f"issues.{number}.region.fragment", message % {"number": number + 1})
 
 

@@ -100,15 +100,15 @@ def where_in_words(fragment: str) -> str:
     if page := page_in(fragment):
         return _("page %(number)s") % {"number": page}
     if time := time_in(fragment):
-        return _("%(first)s to %(last)s s") % {"first": f"{time[0]:g}", "last": f"{time[1]:g}"}
-    return _("marked on the picture") if box_in(fragment) else ""
+        return _("%(first)s–%(last)s s") % {"first": f"{time[0]:g}", "last": f"{time[1]:g}"}
+    return _("marked on the image") if box_in(fragment) else ""
 
 
 def _kind_of(attachment: Attachment | None) -> str:
     if attachment is None:
         return _("Link %(number)s")
     if attachment.is_picture:
-        return _("Picture %(number)s")
+        return _("Image %(number)s")
     if attachment.is_sound:
-        return _("Sound %(number)s")
+        return _("Audio %(number)s")
     return _("File %(number)s")

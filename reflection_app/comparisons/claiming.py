@@ -35,7 +35,7 @@ TRIES = 50
 class HoldLost(Conflict):
     """Your hold on this pair ran out, and somebody else has it."""
 
-    title = gettext_noop("Lease lost")
+    title = gettext_noop("Lock expired")
 
 
 class AlreadyJudged(Conflict):
@@ -138,12 +138,12 @@ def lost(seat: PairJudgement) -> Conflict:
     """Why a token does not hold the seat, as the present state tells it."""
     state = PairJudgement.objects.filter(pk=seat.pk).values_list("state", flat=True).first()
     if state == JudgementState.JUDGED:
-        return AlreadyJudged(_("You have judged this pair already. Nothing was changed."))
+        return AlreadyJudged(_("You already judged this pair. Nothing was changed."))
     if state == JudgementState.SKIPPED:
-        return AlreadyJudged(_("You have passed this pair over. Nothing was changed."))
+        return AlreadyJudged(_("You skipped this pair. Nothing was changed."))
     if state is None:
-        return HoldLost(_("Your hold on this pair had run out, and somebody else has it now. Nothing was saved."))
-    return HoldLost(_("You took this pair anew elsewhere. Nothing was saved."))
+        return HoldLost(_("Your lock on this pair expired and another reviewer claimed it. Nothing was saved."))
+    return HoldLost(_("You claimed this pair again in another tab. Nothing was saved."))
 
 
 # Passing over: who does is not given the pair again; others are.

@@ -72,7 +72,7 @@ def undo_judgement(seat: PairJudgement, *, actor: Actor) -> PairJudgement:
     mine = PairJudgement.objects.filter(pk=seat.pk, person=actor.person_id, state=JudgementState.JUDGED)
     again = {"state": JudgementState.CLAIMED, "choice": None, "judged_at": None}
     if not mine.update(**again, lease_token=uuid4(), lease_until=lease_end(timezone.now())):
-        raise AlreadyJudged(_("There is nothing to undo: this judgement was taken back already."))
+        raise AlreadyJudged(_("Nothing to undo: this judgment was already undone."))
     Pair.objects.filter(pk=pair.pk).update(judged=F("judged") - 1)
     seat.refresh_from_db()
     audit(seat.project_id, actor, "pair.judgement_undone", target=seat, before=before)
@@ -84,7 +84,9 @@ def get_seat(project: Project, judgement_id: UUID, *, actor: Actor) -> PairJudge
     seats = PairJudgement.objects.select_related("pair__set").filter(project=project, person=actor.person_id)
     seat = seats.filter(pk=judgement_id).first()
     if seat is None:
-        raise NotFound(_("There is no such pair for you. Your hold on it may have run out, and somebody else has it."))
+        raise NotFound(
+            _("This pair is not assigned to you. Your lock may have expired and another reviewer claimed it.")
+        )
     return seat
 
 

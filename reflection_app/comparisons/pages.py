@@ -49,9 +49,9 @@ NAMES = ("name", "wanted", "source", "most", "kind", "agent")
 MAKERS = ("model_a", "model_b", "prompt_a", "prompt_b")
 OF_RUNS, OF_PIPELINE = "runs", "pipeline"
 SENTENCES = {
-    "name": gettext_noop("Give it a name, in at most 120 characters."),
-    "wanted": gettext_noop("A whole number from 1 to 5."),
-    "most": gettext_noop("A whole number from 1 to 1,000."),
+    "name": gettext_noop("Enter a name of at most 120 characters."),
+    "wanted": gettext_noop("Enter a whole number from 1 to 5."),
+    "most": gettext_noop("Enter a whole number from 1 to 1,000."),
 }
 SUGGESTED = 50
 
@@ -83,9 +83,11 @@ def new_set(request: DeskRequest) -> HttpResponse:
         with form.collect_errors(_problems):
             made = create_set(request.place.project, _typed(form), actor=request.place.actor)
             count = made.pairs.count()
-            told = ngettext("Made, with %(count)s pair.", "Made, with %(count)s pairs.", count) % {"count": count}
+            told = ngettext("Set created with %(count)s pair.", "Set created with %(count)s pairs.", count) % {
+                "count": count
+            }
             if form.values["source"] == OF_PIPELINE:
-                told = _("Made. Pipelines hand pairs in by its id: %(id)s") % {"id": made.pk}
+                told = _("Set created. Pipelines submit pairs with its ID: %(id)s") % {"id": made.pk}
             return back_to(request, "comparisons", message=told)
     project = request.place.project
     tasks = Task.objects.filter(NOT_OF_THE_DESK, project=project)
@@ -116,7 +118,7 @@ def _problems(error: Refused) -> Problems:
         return [one | {"field": "general"} for one in error.errors] or [{"field": "general", "message": str(error)}]
     found = error.errors(include_url=False, include_input=False)
     names = dict.fromkeys(str(one["loc"][-1]) for one in found)
-    too_long = _("This is too long.")
+    too_long = _("The text is too long.")
     return [{"field": name, "message": _(SENTENCES[name]) if name in SENTENCES else too_long} for name in names]
 
 
@@ -126,8 +128,8 @@ def switch(request: DeskRequest, set_id: UUID) -> HttpResponse:
     """Closes the set or opens it again, as the form says."""
     is_open = request.POST.get("to") == "open"
     switch_set(_set_for(request.place.project, set_id), is_open=is_open, actor=request.place.actor)
-    closed = _("Closed. Nobody is given its pairs any more; what was judged stays.")
-    return back_to(request, "comparisons", message=_("Open again.") if is_open else closed)
+    closed = _("Set closed. Its remaining pairs are no longer assigned; existing judgments are retained.")
+    return back_to(request, "comparisons", message=_("Set reopened.") if is_open else closed)
 
 
 def _set_for(project: Project, set_id: UUID) -> ComparisonSet:
@@ -195,8 +197,8 @@ def judge(request: DeskRequest, judgement_id: UUID) -> HttpResponse:
 
 def _already(seat: PairJudgement) -> str:
     if seat.state == JudgementState.SKIPPED:
-        return _("You have passed this pair over.")
-    return _("You have judged this pair already. “Undo” brings back what you judged last.")
+        return _("You skipped this pair.")
+    return _("You already judged this pair. Use “Undo” to reopen your last judgment.")
 
 
 def _pair(request: DeskRequest, seat: PairJudgement, form: Form, *, reason: str, set_id: UUID | None) -> HttpResponse:
@@ -227,7 +229,7 @@ def skip(request: DeskRequest, judgement_id: UUID) -> HttpResponse:
     seat = get_seat(request.place.project, judgement_id, actor=request.place.actor)
     token = id_from(request.POST.get("lease_token", ""))
     if token is None:
-        raise InvalidInput(_("This form is not whole. Open the pair again."))
+        raise InvalidInput(_("The form is incomplete. Open the pair again."))
     skip_pair(seat, lease_token=token, actor=request.place.actor)
     return _go_on(request, _asked_set(request))
 
@@ -238,7 +240,7 @@ def undo(request: DeskRequest, judgement_id: UUID) -> HttpResponse:
     """Takes a judgement of the reader back and shows its pair again."""
     seat = get_seat(request.place.project, judgement_id, actor=request.place.actor)
     again = undo_judgement(seat, actor=request.place.actor)
-    messages.info(request, _("Taken back. The pair is yours to judge again."))
+    messages.info(request, _("Judgment undone. You can judge the pair again."))
     return _to_pair(request, again, set_id=_asked_set(request))
 
 

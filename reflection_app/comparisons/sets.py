@@ -86,7 +86,9 @@ def create_set(project: Project, data: SetInput, *, actor: Actor) -> ComparisonS
     if data.choose is not None:
         pairs = find_pairs(project, data.choose)
         if not pairs:
-            raise wrong("choose", _("No two different answers to the same task fit, of which no set has the pair yet."))
+            raise wrong(
+                "choose", _("No new pairs match: no set may contain them yet, and the answers to a task must differ.")
+            )
     made = ComparisonSet.objects.create(
         project=project,
         name=data.name,
@@ -109,7 +111,9 @@ def hand_in_pairs(comparison_set: ComparisonSet, data: PairsInput, *, actor: Act
     locked = ComparisonSet.objects.select_for_update().get(pk=comparison_set.pk)
     refuse_closed(locked)
     if Pair.objects.filter(set=locked).count() + len(data.pairs) > MOST_IN_A_SET:
-        raise wrong("pairs", _("A set has at most %(most)s pairs. Make another one.") % {"most": f"{MOST_IN_A_SET:,}"})
+        raise wrong(
+            "pairs", _("A set has at most %(most)s pairs. Create another set.") % {"most": f"{MOST_IN_A_SET:,}"}
+        )
     pairs = [
         Pair(
             project_id=locked.project_id,
@@ -167,6 +171,6 @@ def get_set(project: Project, set_id: UUID) -> ComparisonSet:
     """The project's set. Raises InvalidInput."""
     found = sets_to_show(project).filter(pk=set_id).first()
     if found is None:
-        message = _("There is no such set.")
+        message = _("Set not found.")
         raise InvalidInput(message, errors=[{"field": "set", "message": message}])
     return found

@@ -13,10 +13,10 @@ from reflection_app.web.rendering import render_answer, render_markdown
 
 # What each choice is called where it is told afterwards.
 SAID: dict[str, Promise] = {
-    Preference.LEFT: gettext_lazy("You found the left answer better."),
-    Preference.RIGHT: gettext_lazy("You found the right answer better."),
-    Preference.TIE: gettext_lazy("You found both answers as good as each other."),
-    Preference.BOTH_BAD: gettext_lazy("You found both answers bad."),
+    Preference.LEFT: gettext_lazy("You preferred the left answer."),
+    Preference.RIGHT: gettext_lazy("You preferred the right answer."),
+    Preference.TIE: gettext_lazy("You rated both answers as equal."),
+    Preference.BOTH_BAD: gettext_lazy("You rated both answers as bad."),
 }
 RATED_BY: dict[RatedBy, Promise] = {
     RatedBy.MODEL: gettext_lazy("Models"),

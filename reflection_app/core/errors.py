@@ -63,7 +63,7 @@ class NotTheAuthor(ActionError):
     """Somebody else wrote this, and only they may change it."""
 
     status = 403
-    title = gettext_noop("Not yours")
+    title = gettext_noop("Not the author")
 
 
 class Conflict(ActionError):
@@ -88,13 +88,13 @@ class AlreadyAnswered(Conflict):
 class ReviewHeld(Conflict):
     """Somebody else holds this review."""
 
-    title = gettext_noop("Held by somebody else")
+    title = gettext_noop("Locked by another reviewer")
 
 
 class ReviewLeaseLost(Conflict):
     """Your hold on this review ran out or was taken over."""
 
-    title = gettext_noop("Lease lost")
+    title = gettext_noop("Lock expired")
 
 
 class RunFinished(Conflict):
@@ -112,25 +112,25 @@ class MakesItsOwn(Conflict):
 class HeldByAgent(Conflict):
     """Another agent holds this run and makes its next attempt."""
 
-    title = gettext_noop("Held by another agent")
+    title = gettext_noop("Claimed by another agent")
 
 
 class AgentLeaseLost(Conflict):
     """An agent's hold on a run ran out and was taken over, or was given back."""
 
-    title = gettext_noop("Lease lost")
+    title = gettext_noop("Lock expired")
 
 
 class AttemptConflict(Conflict):
     """Another attempt has this number, or the run asks for another number."""
 
-    title = gettext_noop("Another attempt")
+    title = gettext_noop("Attempt number conflict")
 
 
 class NotItsTurn(Conflict):
     """The run does not ask for an attempt now. `retry_after_s` says when it may, where that is foreseeable."""
 
-    title = gettext_noop("Not your turn")
+    title = gettext_noop("No attempt requested")
 
     def __init__(self, message: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(message)
@@ -140,25 +140,25 @@ class NotItsTurn(Conflict):
 class TurnsConflict(Conflict):
     """The session has other turns than the sender believes, or takes no more."""
 
-    title = gettext_noop("Session moved on")
+    title = gettext_noop("Session changed")
 
 
 class OutcomeKnown(Conflict):
     """How the fix of this failure went was told before, otherwise."""
 
-    title = gettext_noop("Outcome known")
+    title = gettext_noop("Outcome already reported")
 
 
 class TicketMovedOn(Conflict):
     """Somebody took the ticket up, or it has ended."""
 
-    title = gettext_noop("Ticket moved on")
+    title = gettext_noop("Ticket changed")
 
 
 class ExternalIdTaken(Conflict):
     """Another task of the project has this external id, and the project wants each once."""
 
-    title = gettext_noop("External id taken")
+    title = gettext_noop("External id in use")
 
     def __init__(self, message: str, *, task_id: UUID, run_id: UUID | None) -> None:
         super().__init__(message)
@@ -175,42 +175,42 @@ class TaskInUse(Conflict):
 class CannotRedo(Conflict):
     """The run has nothing that could be done again, or not yet."""
 
-    title = gettext_noop("Cannot be done again")
+    title = gettext_noop("Cannot redo")
 
 
 class CannotFork(Conflict):
     """The run cannot be forked there, or not at all."""
 
-    title = gettext_noop("Cannot be forked")
+    title = gettext_noop("Cannot fork")
 
 
 class ClassMovedOn(Conflict):
     """The error has another class by now."""
 
-    title = gettext_noop("Another class by now")
+    title = gettext_noop("Error class changed")
 
 
 class PolicyMovedOn(Conflict):
     """The review policy is another one by now."""
 
-    title = gettext_noop("Another policy by now")
+    title = gettext_noop("Policy changed")
 
 
 class VersionMovedOn(Conflict):
     """The rubric, or the guidelines, have another version by now."""
 
-    title = gettext_noop("Another version by now")
+    title = gettext_noop("Version changed")
 
 
 class EntryMovedOn(Conflict):
     """The entry of the notebook is another one by now. `version` is the one that it is at, `by` who made it."""
 
-    title = gettext_noop("Entry moved on")
+    title = gettext_noop("Entry changed")
 
     def __init__(self, message: str, *, version: int, by: str) -> None:
         super().__init__(message)
         self.version, self.by = version, by
-        now = _("it is at version %(version)s, by %(by)s") % {"version": version, "by": by}
+        now = _("now at version %(version)s, by %(by)s") % {"version": version, "by": by}
         self.errors = [{"field": "expected_version", "message": now}]
 
 
@@ -228,7 +228,7 @@ class Contradicts(Conflict):
 class ConflictSettled(Conflict):
     """The conflict of two entries is settled by now, or was not."""
 
-    title = gettext_noop("Conflict moved on")
+    title = gettext_noop("Conflict changed")
 
 
 class StillStands(Conflict):
@@ -244,11 +244,11 @@ class StillStands(Conflict):
 class AskedAlready(Conflict):
     """A review of this verdict is open already."""
 
-    title = gettext_noop("Asked already")
+    title = gettext_noop("Review already requested")
 
 
 class NotYours(ActionError):
     """Only who decided, and admins of the project, can take a decision back."""
 
     status = 403
-    title = gettext_noop("Not yours to undo")
+    title = gettext_noop("Not allowed to undo")

@@ -123,12 +123,12 @@ REFEREES = {
     Referee.GENERATED_TESTS: "Generated tests",
     Referee.TOOL: "Check",
     Referee.TESTS: "Tests",
-    Referee.PERSON: "A person's verdict",
+    Referee.PERSON: "Human verdict",
 }
 # The ends that their names in the interface do not say plainly.
 OUTCOMES = {
-    Outcome.EXHAUSTED: "Attempts used up",
-    Outcome.TIMED_OUT: "Out of time",
+    Outcome.EXHAUSTED: "Attempts exhausted",
+    Outcome.TIMED_OUT: "Timed out",
     Outcome.OVER_CORRECTED: "Over-corrected",
 }
 # What model calls are for, told from the last part of their key.
@@ -142,7 +142,7 @@ ASKED_FOR = {
     "repair-plan": (NodeKind.REFLECTION, "Repair plan"),
     "diagnosis": (NodeKind.REFLECTION, "Diagnosis"),
     "completeness": (NodeKind.STEP, "Completeness check"),
-    "second-look": (NodeKind.STEP, "Second look"),
+    "second-look": (NodeKind.STEP, "Re-check"),
     "resume": (NodeKind.STEP, "Resumed"),
 }
 FAULTS = {
@@ -152,7 +152,7 @@ FAULTS = {
     "tool_call": "called a tool",
     "cut_off": "cut off",
 }
-CHOICES = {"answer": "answered", "try_again": "tried again", "skip": "skipped", "give_up": "given up"}
+CHOICES = {"answer": "answered", "try_again": "retried", "skip": "skipped", "give_up": "given up"}
 ATTEMPT = re.compile(r"attempt-\d+/answer")
 REPAIR = re.compile(r"/repair-(\d+)/work")
 SECOND_LOOK = re.compile(r"/second-look/")
@@ -196,7 +196,7 @@ def end_words(outcome: str) -> str:
 
 
 def _attempt(step: RecordedStep) -> Words:
-    handed_in = "handed in" if step.kind == "await_attempt" and step.state == "done" else ""
+    handed_in = "submitted" if step.kind == "await_attempt" and step.state == "done" else ""
     edited = "edited" if step.kind == "keep_attempt" and step.key.endswith("/edited") else ""
     return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in or edited or FAULTS.get(step.fault, "")
 
@@ -279,6 +279,6 @@ READERS: dict[str, Callable[[RecordedStep], Words]] = {
     "record_stage": lambda step: (NodeKind.REFLECTION, "Classified", shortened(step.error_class)),
     "ask_person": lambda step: (NodeKind.REVIEW, "Question", CHOICES.get(step.choice, "")),
     "record_completeness": lambda step: (NodeKind.STEP, "Completeness", shortened(step.completeness)),
-    "record_second_look": lambda step: (NodeKind.STEP, "Second look", shortened(step.completeness)),
+    "record_second_look": lambda step: (NodeKind.STEP, "Re-check", shortened(step.completeness)),
     "choose_loop": lambda step: (NodeKind.ROUTE, "Loop chosen", shortened(step.mode.replace("_", " "))),
 }

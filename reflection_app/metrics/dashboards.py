@@ -52,20 +52,23 @@ def keep_dashboard(
     """
     name = data.name.strip()
     if not name:
-        raise wrong("name", _("Give it a name."))
+        raise wrong("name", _("Enter a name."))
     values = {"name": name, "tiles": list(dict.fromkeys(data.tiles)), "is_shared": data.is_shared}
     try:
         with transaction.atomic():
             if dashboard is None:
                 Project.objects.select_for_update(no_key=True).get(pk=project.pk)
                 if Dashboard.objects.filter(project=project, owner=actor.user).count() >= MOST_OF_ONE:
-                    raise Conflict(_("You have %(most)s dashboards here. Delete one first.") % {"most": MOST_OF_ONE})
+                    raise Conflict(
+                        _("You already have %(most)s dashboards in this project. Delete one first.")
+                        % {"most": MOST_OF_ONE}
+                    )
                 kept = Dashboard.objects.create(project=project, owner=actor.user, owner_label=actor.label, **values)
                 was_shared, before = False, {}
             else:
                 locked = Dashboard.objects.select_for_update().filter(pk=dashboard.pk).first()
                 if locked is None:
-                    raise Conflict(_("Somebody deleted the dashboard meanwhile."))
+                    raise Conflict(_("Not saved: the dashboard no longer exists."))
                 # As it and the person's role are now, not as they were when the page was opened.
                 refuse_change(locked, actor=actor)
                 kept, was_shared = locked, locked.is_shared
@@ -74,11 +77,11 @@ def keep_dashboard(
                     setattr(kept, field, value)
                 kept.save()
             if kept.is_shared and not was_shared and not may_share(project, actor=actor):
-                raise wrong("is_shared", _("Reviewers may share dashboards."))
+                raise wrong("is_shared", _("Sharing a dashboard requires permission to review."))
             if was_shared or kept.is_shared:
                 audit(project.pk, actor, "dashboard.changed", target=kept, before=before, after=values)
     except IntegrityError:
-        raise wrong("name", _("There is a dashboard of this name already.")) from None
+        raise wrong("name", _("A dashboard with this name already exists.")) from None
     return kept
 
 
@@ -106,7 +109,7 @@ def refuse_change(dashboard: Dashboard, *, actor: Actor) -> None:
     membership = Membership.objects.filter(project=dashboard.project_id, user=actor.user).first()
     is_admin = membership is not None and member_may(membership, Permission.CHANGE_SETTINGS)
     if membership is None or not may_change(dashboard, user_id=membership.user_id, is_admin=is_admin):
-        raise NotTheAuthor(_("Only who made this dashboard, or an admin where it is shared, can change it."))
+        raise NotTheAuthor(_("Only the creator can change this dashboard; admins can if it is shared."))
 
 
 def get_dashboard(project: Project, dashboard_id: UUID, *, user_id: int) -> Dashboard | None:

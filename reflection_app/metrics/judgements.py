@@ -49,7 +49,7 @@ def read_labels(content: bytes) -> list[LabelRow]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise wrong("content", _("It is not text in UTF-8.")) from None
+        raise wrong("content", _("The file must be UTF-8 text.")) from None
     rows: dict[int, LabelRow] = {}
     problems: list[dict[str, str]] = []
     for count, (line, given) in enumerate(_lines_of(text), start=1):
@@ -66,9 +66,9 @@ def read_labels(content: bytes) -> list[LabelRow]:
             problems += [one | {"field": ", ".join(filter(None, (_place(line), one["field"])))} for one in found]
     problems += _contradictions(rows)
     if problems:
-        raise InvalidInput(_("Some rows cannot be used. Nothing was imported."), errors=problems)
+        raise InvalidInput(_("Nothing was imported: some rows are invalid."), errors=problems)
     if not rows:
-        raise wrong("content", _("There are no rows."))
+        raise wrong("content", _("No rows found."))
     return list(rows.values())
 
 
@@ -101,8 +101,8 @@ def _contradictions(rows: dict[int, LabelRow]) -> Iterator[dict[str, str]]:
         for key, verdict in said.items():
             earlier, other = told.setdefault(key, (line, verdict))
             if other != verdict:
-                problem = _("Line %(line)s has another verdict or confidence of %(who)s on this item.")
-                who = key[2] or _("a person")
+                problem = _("Line %(line)s gives a different verdict or confidence of %(who)s for this item.")
+                who = key[2] or _("a reviewer")
                 yield {"field": _place(line), "message": problem % {"line": earlier, "who": who}}
 
 
@@ -160,7 +160,7 @@ def delete_import(project: Project, import_id: UUID, *, actor: Actor) -> None:
     _lock(project)
     batch = JudgementImport.objects.filter(project=project, pk=import_id).first()
     if batch is None:
-        raise NotFound(_("There is no such import."))
+        raise NotFound(_("Import not found."))
     audit(project.pk, actor, "judgements.deleted", target=batch, before={"name": batch.name})
     batch.delete()
     JudgedItem.objects.filter(project=project, critic_judgements__isnull=True).delete()

@@ -12,7 +12,7 @@ Metric = partial(Page, within=_("Metrics"))
 
 urlpatterns: list[URLPattern] = [
     Page("metrics/", figures.metrics_page, "metrics", _("Metrics"), "chart", words="figures charts statistics cost"),
-    Metric("metrics/reviews/", figures.review_metrics, "review_metrics", _("Figures of reviews"), "chart"),
+    Metric("metrics/reviews/", figures.review_metrics, "review_metrics", _("Review metrics"), "chart"),
     path("metrics/lessons/", figures.removed_page, {"to": "lift"}, name="lesson_metrics"),
     path("metrics/corrections/", figures.removed_page, {"to": "metrics"}, name="correction_metrics"),
     path("metrics/referees/", figures.removed_page, {"to": "calibration"}, name="referee_metrics"),
@@ -21,7 +21,7 @@ urlpatterns: list[URLPattern] = [
     path("metrics/dashboards/<uuid:dashboard_id>/", dashboards.dashboard_page, name="dashboard"),
     path("metrics/dashboards/<uuid:dashboard_id>/edit/", dashboards.edit_dashboard, name="edit_dashboard"),
     path("metrics/dashboards/<uuid:dashboard_id>/delete/", dashboards.drop_dashboard, name="drop_dashboard"),
-    Metric("metrics/datasets/", datasets.datasets_page, "datasets", _("Data sets"), "download", words="export dpo"),
+    Metric("metrics/datasets/", datasets.datasets_page, "datasets", _("Datasets"), "download", words="export dpo"),
     path("metrics/datasets/<slug:kind>.<slug:form>", datasets.dataset_file, name="dataset_file"),
     path("metrics/<slug:subject>.csv", figures.metrics_export, name="metrics_export"),
 ]

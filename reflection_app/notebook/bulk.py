@@ -80,9 +80,9 @@ class BulkResult:
 def curate_together(project: Project, data: BulkCuration, *, actor: Actor) -> BulkResult:
     """What became of each entry; every one is changed, and told in the trail, by itself. Raises InvalidInput."""
     if data.do is BulkDeed.RETIRE and not data.reason.strip():
-        raise wrong("reason", _("Say why they are retired; whoever finds them again will want to know."))
+        raise wrong("reason", _("Enter a reason for retiring the entries."))
     if data.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS} and not any(tag.strip() for tag in data.tags):
-        raise wrong("tags", _("Name at least one tag."))
+        raise wrong("tags", _("Enter at least one tag."))
     owner = None
     if data.do is BulkDeed.OWN and data.owner is not None:
         owner = curating.owner_named(project, data.owner)
@@ -117,11 +117,11 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
     trail = AuditEntry.objects.filter(project=project, target=KIND, target_id=bulk_id)
     begun = trail.filter(action=CURATED).first()
     if begun is None:
-        raise NotFound(_("There is no such bulk change."))
+        raise NotFound(_("Bulk change not found."))
     if not may_undo(project.pk, user_id=begun.user_id, key_id=begun.api_key_id, actor=actor):
-        raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": begun.actor_label})
+        raise NotYours(_("Only %(who)s and admins can undo this.") % {"who": begun.actor_label})
     if trail.filter(action=UNDONE).exists():
-        raise Conflict(_("This bulk change was taken back already."))
+        raise Conflict(_("This bulk change was already undone."))
     _lock_together(project)
     items = []
     for named, version in sorted(begun.after["versions"].items()):

@@ -68,14 +68,14 @@ class UnsettleInput(Value):
 def settle(project: Project, conflict_id: UUID, data: SettleInput, *, actor: Actor) -> Conflict:
     """The settled conflict. Raises NotFound; ConflictSettled with who was quicker; EntryMovedOn; InvalidInput."""
     if data.settlement is not SettleWay.KEEP_BOTH and data.stays is None:
-        raise wrong("stays", _("Say which of the two stays."))
+        raise wrong("stays", _("Choose which entry to keep."))
     if data.words is not None and data.settlement is not SettleWay.MERGE:
-        raise wrong("words", _("Only a merge is put into other words."))
+        raise wrong("words", _("You can change the text only when merging."))
     before = conflict_for(project, conflict_id)
     # Where one narrows the other both hold anyway.
     needs_reason = data.settlement is SettleWay.KEEP_BOTH and before.kind != ConflictKind.REFINEMENT
     if needs_reason and not data.reason.strip():
-        raise wrong("reason", _("Say why both are kept; the next who sees them will ask."))
+        raise wrong("reason", _("Enter a reason for keeping both."))
     with _as_api_errors(), transaction.atomic():
         settle_conflict(
             project.pk,
@@ -116,7 +116,7 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
     if not conflict.is_open:
         raise _moved_on(ConflictMovedOn(state=conflict.state, by=conflict.settled_by_label))
     if (asked := run_asked(conflict)) is not None and asked.state != RunState.FINISHED:
-        raise AskedAlready(_("A model is at it already. What it suggests comes to this page."))
+        raise AskedAlready(_("A model is already working on a suggestion. It will appear on this page."))
     titles = " / ".join(entry.name[:LONGEST_TITLE] for entry in conflict.entries)
     spec = TaskSpec(
         objective=f"Suggest a merge: {titles}",
@@ -135,7 +135,7 @@ def suggest_merge(project: Project, conflict_id: UUID, *, actor: Actor) -> Run:
     run = begin_run(task, spec)
     asks = ask_for_suggestion(project.pk, conflict_id, run_id=run.pk, instead_of=conflict.suggestion_run)
     if not asks:
-        raise AskedAlready(_("A model is at it already. What it suggests comes to this page."))
+        raise AskedAlready(_("A model is already working on a suggestion. It will appear on this page."))
     audit(
         project.pk, actor, "conflict.suggestion_asked_for", target=Target(KIND, conflict_id), after={"run": str(run.pk)}
     )
@@ -154,7 +154,7 @@ def conflict_for(project: Project, conflict_id: UUID) -> Conflict:
     """The project's conflict. Raises NotFound."""
     conflict = conflict_of(project.pk, conflict_id)
     if conflict is None:
-        raise NotFound(_("There is no such conflict."))
+        raise NotFound(_("Conflict not found."))
     return conflict
 
 
@@ -164,18 +164,18 @@ def _as_api_errors() -> Iterator[None]:
         try:
             yield
         except NoSuchConflict:
-            raise NotFound(_("There is no such conflict.")) from None
+            raise NotFound(_("Conflict not found.")) from None
         except ConflictMovedOn as error:
             raise _moved_on(error) from None
 
 
 def _moved_on(error: ConflictMovedOn) -> ConflictSettled:
     if error.state == ConflictState.SETTLED:
-        who = error.by or _("Somebody")
-        return ConflictSettled(_("%(who)s has settled this conflict already. Nothing was changed.") % {"who": who})
+        who = error.by or _("Another member")
+        return ConflictSettled(_("%(who)s already resolved this conflict. Nothing was changed.") % {"who": who})
     if error.state == ConflictState.OPEN:
-        return ConflictSettled(_("This conflict is open; there is no settlement to take back."))
-    return ConflictSettled(_("One of the two entries no longer holds, so there is nothing to settle."))
+        return ConflictSettled(_("This conflict is open; there is no resolution to undo."))
+    return ConflictSettled(_("One of the entries is no longer active, so there is nothing to resolve."))
 
 
 def _note(conflict: Conflict, action: str, *, before: Conflict, actor: Actor) -> None:

@@ -134,7 +134,7 @@ def owner_named(project: Project, name: str) -> User:
     members = Membership.objects.filter(project=project, user__username=storable(name), user__is_active=True)
     member = members.select_related("user").first()
     if member is None:
-        raise wrong("owner", _("Nobody of this name is a member of this project."))
+        raise wrong("owner", _("No project member has this name."))
     return member.user
 
 
@@ -256,7 +256,7 @@ def undo_curation(project: Project, entry_id: UUID, data: UndoInput, *, actor: A
     key_id = trail.values_list("api_key_id", flat=True).first() if actor.api_key else None
     with refusals_told(), transaction.atomic():
         if number == last.number and not may_undo(project.pk, user_id=last.by_id, key_id=key_id, actor=actor):
-            raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": last.by_label})
+            raise NotYours(_("Only %(who)s and admins can undo this.") % {"who": last.by_label})
         try:
             undone = undo(project.pk, entry_id, number=number, by=by_of(actor))
         except Refused as error:

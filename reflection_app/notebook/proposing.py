@@ -127,16 +127,21 @@ def refusals_told(**named: UUID) -> Iterator[None]:
                 raise wrong(field, str(no_such_entry())) from None
         raise no_such_entry() from None
     except ChangedMeanwhile as error:
-        why = gettext("%(who)s changed this entry meanwhile; it is at version %(version)s now. Nothing was changed.")
+        why = gettext(
+            "%(who)s changed this entry; it is now at version %(version)s. Nothing was saved. Check it and try again."
+        )
         raise EntryMovedOn(
             why % {"who": error.by or "?", "version": error.version}, version=error.version, by=error.by
         ) from None
     except NotPossibleNow as error:
-        why = gettext("This entry is “%(state)s” (version %(version)s, by %(who)s) and stays so. Nothing was changed.")
+        why = gettext(
+            "This entry is “%(state)s” (version %(version)s, by %(who)s) and does not allow this action. "
+            "Nothing was changed."
+        )
         told = {"state": EntryState(error.state).label, "version": error.version, "who": error.by or "?"}
         raise EntryMovedOn(why % told, version=error.version, by=error.by) from None
     except Contradicted as error:
-        why = gettext("This contradicts %(others)s: keep one of them, or approve both. Nothing was changed.")
+        why = gettext("This contradicts %(others)s. Nothing was changed. Keep one of them or approve both.")
         others = ", ".join(f"“{name}”" for name in error.names)
         raise Contradicts(why % {"others": others}, conflicts=error.conflict_ids) from None
     except Refused as error:
@@ -144,7 +149,7 @@ def refusals_told(**named: UUID) -> Iterator[None]:
 
 
 def no_such_entry() -> NotFound:
-    return NotFound(gettext("There is no such entry."))
+    return NotFound(gettext("Entry not found."))
 
 
 def get_entry_for(project: Project, entry_id: UUID) -> Entry:
@@ -192,10 +197,8 @@ def refuse_own_words(project_id: UUID, entry_id: UUID, *, actor: Actor) -> None:
     if allows_own_work(project_id, actor=actor):
         return
     if actor.api_key is None:
-        raise wrong(
-            "", gettext("A key of yours proposed the entry or put it into words. Somebody else has to look at it.")
-        )
-    raise wrong("", gettext("This key proposed the entry or put it into words. Somebody else has to look at it."))
+        raise wrong("", gettext("One of your keys proposed or edited this entry. Another member must review it."))
+    raise wrong("", gettext("This key proposed or edited this entry. Another member must review it."))
 
 
 def _is_own(project_id: UUID, entry_id: UUID, *, actor: Actor) -> bool:
@@ -229,7 +232,10 @@ def refuse_rewording(before: Entry, after: Entry, *, actor: Actor) -> None:
         return
     field = next((name for name in WORDS if getattr(before, name) != getattr(after, name)), None)
     if field is not None:
-        why = gettext("Agents are told this entry. A key cannot put it into other words: propose them, or retire it.")
+        why = gettext(
+            "This entry is injected into prompts, so a key cannot edit its text. Propose a new entry or "
+            "retire this one."
+        )
         raise wrong(field, why)
 
 
@@ -259,11 +265,14 @@ def report_outcome(project: Project, data: OutcomeInput, *, actor: Actor) -> int
     if run_id is not None and Run.objects.filter(project=project, pk=run_id).exists():
         raise Conflict(
             gettext(
-                "How a run of the desk went is known from its verdicts; hand in attempts or decide reviews instead."
+                "The outcome of a Reflection Desk run comes from its verdicts. Submit attempts or decide reviews "
+                "instead."
             )
         )
     if not was_drawn_for(project.pk, subject=data.subject):
-        raise NotFound(gettext("No lesson was recalled for this; ask for lessons with the same name in `for` first."))
+        raise NotFound(
+            gettext("No lesson was retrieved for this name. Retrieve lessons with the same name in `for` first.")
+        )
     settled = settle(project.pk, subject=data.subject, succeeded=data.succeeded)
     after = {"for": data.subject, "succeeded": data.succeeded, "lessons": settled}
     audit(project.pk, actor, "notebook.outcome", target=project, after=after)

@@ -123,7 +123,9 @@ def order_queues(project: Project, order: QueueOrder, *, actor: Actor) -> list[R
     present = _lock(project)
     by_id = {queue.pk: queue for queue in present}
     if len(order.queues) != len(by_id) or set(order.queues) != by_id.keys():
-        raise wrong("queues", _("Name each queue of the project once; perhaps somebody changed them meanwhile."))
+        raise wrong(
+            "queues", _("List each queue of the project exactly once; the queues may have changed in the meantime.")
+        )
     ordered = [by_id[pk] for pk in order.queues]
     if ordered == present:
         return present
@@ -193,7 +195,7 @@ def _lock(project: Project) -> list[ReviewQueue]:
 def _the_one(present: Sequence[ReviewQueue], pk: UUID) -> ReviewQueue:
     found = next((queue for queue in present if queue.pk == pk), None)
     if found is None:
-        raise NotFound(_("There is no such queue any more."))
+        raise NotFound(_("Queue not found."))
     return found
 
 
@@ -203,7 +205,7 @@ def _as_kept(rule: ReviewFilter) -> dict[str, Any]:
 
 def _refuse_taken_name(present: Iterable[ReviewQueue], name: str) -> None:
     if any(queue.name.lower() == name.lower() for queue in present):
-        raise wrong("name", _("Another queue of the project has this name."))
+        raise wrong("name", _("Another queue in this project has this name."))
 
 
 def _set_members(queue: ReviewQueue, names: tuple[str, ...]) -> None:
@@ -213,7 +215,7 @@ def _set_members(queue: ReviewQueue, names: tuple[str, ...]) -> None:
     found = dict(who_may.filter(user__username__in=wanted).values_list("user__username", "user"))
     if missing := sorted(wanted - found.keys()):
         told = {"names": ", ".join(missing[:5])}
-        raise wrong("members", _("Nobody of this name may review in this project: %(names)s") % told)
+        raise wrong("members", _("Not reviewers of this project: %(names)s") % told)
     QueueMember.objects.filter(queue=queue).exclude(user__in=found.values()).delete()
     rows = [QueueMember(queue=queue, user_id=user_id) for user_id in found.values()]
     QueueMember.objects.bulk_create(rows, ignore_conflicts=True)

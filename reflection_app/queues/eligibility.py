@@ -25,7 +25,7 @@ class NotYourQueue(ActionError):
     """The review is in a queue for its members, and you are none of them."""
 
     status = 403
-    title = gettext_noop("Not your queue")
+    title = gettext_noop("Restricted queue")
 
 
 @dataclass(frozen=True)
@@ -92,5 +92,5 @@ def refuse_other_queue(queue_id: UUID | None, *, project_id: UUID, actor: Actor)
 
 def why_closed(queue: ReviewQueue) -> str:
     """Why a person is not given what waits in the queue, and what to do about it."""
-    said = _("What is in the queue “%(queue)s” is for its members. An admin can make you one.")
+    said = _("Only members of the queue “%(queue)s” can review its items. An admin can add you.")
     return said % {"queue": queue.name}

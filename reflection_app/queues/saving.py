@@ -61,7 +61,7 @@ def save_view(project: Project, data: ViewInput, *, actor: Actor) -> SavedView:
     """The view. Raises InvalidInput where its name is taken, or Conflict where there are too many."""
     owner = None if data.is_shared else actor.user
     if SavedView.objects.filter(project=project, owner=owner).count() >= MOST_VIEWS:
-        raise Conflict(_("There are too many saved views. Delete one that nobody needs."))
+        raise Conflict(_("Too many saved views. Delete one that you no longer need."))
     view = SavedView(
         project=project,
         list=data.list.value,
@@ -92,7 +92,7 @@ def change_view(view: SavedView, change: ViewChange, *, actor: Actor) -> SavedVi
         locked.owner = None
     elif change.is_shared is False and locked.is_shared:
         if actor.user is None or locked.created_by_id != actor.user.pk:
-            raise NotTheAuthor(_("Only who saved this view can stop sharing it. You can delete it."))
+            raise NotTheAuthor(_("Only the owner of this view can stop sharing it. You can delete it."))
         locked.owner = actor.user
     _write(locked)
     audit_changes(locked, "view.changed", actor=actor, before=before, after=_audit_fields(locked))
@@ -110,10 +110,10 @@ def delete_view(view: SavedView, *, actor: Actor) -> None:
 def _lock(view: SavedView, *, actor: Actor) -> SavedView:
     locked = SavedView.objects.select_for_update(of=("self",)).filter(pk=view.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such saved view any more."))
+        raise NotFound(_("Saved view not found."))
     is_admin = person_of(locked.project_id, actor=actor).is_admin
     if not may_change(locked, actor=actor, is_admin=is_admin):
-        raise NotTheAuthor(_("Only who saved this view, or an admin, can change it. You can save one of your own."))
+        raise NotTheAuthor(_("Only the owner of this view or an admin can change it. You can save a copy."))
     return locked
 
 
@@ -125,7 +125,9 @@ def _write(view: SavedView) -> None:
     except IntegrityError as error:
         if "view_name_once" not in str(error):
             raise
-        said = _("Another shared view has this name.") if view.is_shared else _("Another view of yours has this name.")
+        said = (
+            _("Another shared view has this name.") if view.is_shared else _("You already have a view with this name.")
+        )
         raise wrong("name", said) from None
 
 

@@ -54,10 +54,10 @@ def decide_instruction(instruction: AgentInstruction, data: InstructionInput, *,
     accepts = data.decision is InstructionDecision.ACCEPT
     if data.text is not None:
         if not accepts:
-            message = _("Only what is accepted can be put into other words.")
+            message = _("You can change the text only when accepting.")
             raise InvalidInput(message, errors=[{"field": "text", "message": message}])
         if not data.text.strip():
-            message = _("Write the instruction; it is empty.")
+            message = _("Enter the instruction text.")
             raise InvalidInput(message, errors=[{"field": "text", "message": message}])
     if accepts:
         # Two people who accept at once for the same agent wait for one another here.
@@ -67,7 +67,7 @@ def decide_instruction(instruction: AgentInstruction, data: InstructionInput, *,
         ).count()
         if accepted >= MOST_INSTRUCTIONS:
             raise Conflict(
-                _("%(agent)s has %(accepted)s accepted instructions, and no prompt takes more.")
+                _("%(agent)s already has %(accepted)s accepted instructions, the maximum for a prompt.")
                 % {"agent": instruction.agent, "accepted": accepted}
             )
     state = InstructionState.ACCEPTED if accepts else InstructionState.DECLINED
@@ -76,10 +76,10 @@ def decide_instruction(instruction: AgentInstruction, data: InstructionInput, *,
     instruction.refresh_from_db()
     if not changed:
         if instruction.state == InstructionState.PROPOSED:
-            raise AlreadyDecided(_("This instruction was not accepted, so there is nothing to withdraw."))
+            raise AlreadyDecided(_("This instruction was not accepted, so it cannot be withdrawn."))
         state_now = instruction.get_state_display().lower()
         raise AlreadyDecided(
-            _("%(name)s has decided: %(state)s. Nothing was changed.")
+            _("%(name)s already decided: %(state)s. Nothing was changed.")
             % {"name": instruction.decided_by_label, "state": state_now}
         )
     after = {"state": state.value, "text": instruction.text, "agent": instruction.agent}
@@ -100,7 +100,7 @@ def _decide(instruction: AgentInstruction, data: InstructionInput, *, state: Ins
                 state=state, decided_by=actor.user, decided_by_label=actor.label, decided_at=timezone.now(), **words
             )
     except IntegrityError:
-        message = _("%(agent)s has an instruction in these very words already; decide on that one.") % {
+        message = _("%(agent)s already has an identical instruction. Decide on that one.") % {
             "agent": instruction.agent
         }
         raise Conflict(message) from None

@@ -52,7 +52,7 @@ def correct_class(report: Report, data: CorrectionInput, *, actor: Actor) -> Rep
         raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
     reason = data.reason.strip()
     if data.type is not before and not reason:
-        message = _("Say why.")
+        message = _("Enter a reason.")
         raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     if data.type is before:
         audit(locked.project_id, actor, "report.class_confirmed", target=locked, after={"type": before.value})

@@ -43,11 +43,9 @@ def start_ticket(ticket: Ticket, *, actor: Actor) -> Ticket:
     """
     run = Run.objects.select_for_update(of=("self",)).get(pk=ticket.run_id)
     if run.get_spec().execution is not Execution.EXTERNAL:
-        raise MakesItsOwn(
-            _("This run repairs its attempts itself (execution: managed) and takes its tickets up itself.")
-        )
+        raise MakesItsOwn(_("This run repairs its own attempts (execution: managed) and starts its tickets itself."))
     if not begin_ticket(run, ticket_id=ticket.ticket_id, by=actor.label):
-        raise _moved_on(ticket, doing=_("taken up"))
+        raise _moved_on(ticket, doing=_("started"))
     run.save(update_fields=["last_event_seq"])
     audit(run.project_id, actor, "ticket.started", target=ticket, before={"state": TicketState.OPEN.value})
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
@@ -63,7 +61,7 @@ def close_ticket(ticket: Ticket, data: ClosingInput, *, actor: Actor) -> Closed:
     """
     reason = data.reason.strip()
     if not reason:
-        message = _("Say why it is closed: whoever was to repair it reads it.")
+        message = _("Enter a reason for closing. The agent or person repairing it will see it.")
         raise InvalidInput(message, errors=[{"field": "reason", "message": _("must not be blank")}])
     run = Run.objects.select_for_update(of=("self",)).get(pk=ticket.run_id)
     before = Ticket.objects.values_list("state", flat=True).get(pk=ticket.pk)
@@ -88,10 +86,10 @@ def close_ticket(ticket: Ticket, data: ClosingInput, *, actor: Actor) -> Closed:
 def _why_it_goes_on(run: Run, ticket: Ticket) -> str:
     """Why the run does not wait for the repair any more; nothing where it does."""
     if run.is_finished:
-        return _("The run has ended already (%(outcome)s).") % {"outcome": run.outcome}
+        return _("The run has already ended (%(outcome)s).") % {"outcome": run.outcome}
     sent_back = ticket.attempt.number if ticket.attempt else 0
     if run.attempts_made > sent_back:
-        return _("Attempt %(number)s was made after the ticket and is being judged, so the run goes on.") % {
+        return _("Attempt %(number)s was made after the ticket and is being evaluated, so the run continues.") % {
             "number": run.attempts_made
         }
     return ""
@@ -102,7 +100,7 @@ def _moved_on(ticket: Ticket, *, doing: str) -> TicketMovedOn:
     now = Ticket.objects.select_related("superseded_by").get(pk=ticket.pk)
     match now.state:
         case TicketState.IN_PROGRESS:
-            is_now = _("it is in progress already, since somebody took it up or its six steps have begun")
+            is_now = _("it is already in progress: it was started, or its six steps have begun")
         case TicketState.SUPERSEDED:
             is_now = _("it was superseded by %(ticket)s") % {"ticket": now.superseded_by or _("another ticket")}
         case TicketState.RESOLVED:

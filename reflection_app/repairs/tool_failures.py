@@ -148,8 +148,8 @@ def report_tool_failure(
         run = Run.objects.select_related("task").filter(project=project, pk=data.run_id).first()
         if run is None:
             raise InvalidInput(
-                _("The report was not accepted; nothing was stored."),
-                errors=[{"field": "run_id", "message": _("there is no such run in this project")}],
+                _("The report was rejected. Nothing was saved."),
+                errors=[{"field": "run_id", "message": _("no such run in this project")}],
             )
     agent = data.agent or (run.task.agent if run else "")
     # Reports of the same tool by the same agent follow one another, so that each sees the one before.
@@ -246,9 +246,9 @@ def report_fix_outcome(failure: ToolFailure, data: FixOutcomeSubmission, *, acto
         if isinstance(kept, dict) and {name: kept.get(name) for name in told} == told:
             return locked
         raise OutcomeKnown(
-            _("It is known already that the fix worked; that stays, and nothing was counted.")
+            _("The outcome is already recorded: the fix worked. Nothing was changed.")
             if locked.worked
-            else _("It is known already that the fix did not work; that stays, and nothing was counted.")
+            else _("The outcome is already recorded: the fix did not work. Nothing was changed.")
         )
     outcome = FixOutcome(
         worked=data.worked, tool=data.tool or "", params=data.params, fix=data.fix, delay_s=data.delay_seconds
@@ -289,13 +289,13 @@ def judge_diagnosis(failure: ToolFailure, data: DiagnosisJudgement, *, actor: Ac
     if locked.run is not None:
         refuse_own_work(locked.run.handed_in_by, project_id=locked.project_id, actor=actor)
     if not locked.is_diagnosed or locked.action is None:
-        raise Conflict(_("It has no diagnosis yet."))
+        raise Conflict(_("Not diagnosed yet."))
     advised = CorrectiveAction.model_validate(locked.action)
     error_type, remedy = data.error_type or ErrorType(locked.error_type), data.remedy or advised.remedy
     before, said = (locked.error_type, advised.remedy.value), (error_type.value, remedy.value)
     if remedy is not advised.remedy:
         if not data.action.strip():
-            message = _("Say what is to be done.")
+            message = _("Enter what to do.")
             raise InvalidInput(message, errors=[{"field": "action", "message": message}])
         locked.action = CorrectiveAction(remedy=remedy, action=data.action.strip()).model_dump(mode="json")
     locked.error_type = error_type.value

@@ -47,11 +47,11 @@ from reflection_app.web.template_filters import shortened
 
 # What each class means, and what it has done, for whoever corrects it.
 MEANINGS = {
-    ErrorClass.MODEL_CAPABILITY: gettext_noop("The same mistake again. An anti-pattern goes to the notebook."),
-    ErrorClass.DECISION_ERROR: gettext_noop("A wrong turn. An instruction for the agent's prompt is proposed."),
-    ErrorClass.PIPELINE_CRASH: gettext_noop("The run broke off. It is resumed from the last good step."),
-    ErrorClass.MISSING_KNOWLEDGE: gettext_noop("The agent lacks knowledge. It is asked for and stored."),
-    ErrorClass.NORMAL_ITERATION: gettext_noop("Completed, but below the bar. Nothing has to be repaired."),
+    ErrorClass.MODEL_CAPABILITY: gettext_noop("Repeated mistake. An anti-pattern is sent to the notebook."),
+    ErrorClass.DECISION_ERROR: gettext_noop("Wrong decision. An instruction for the agent's prompt is proposed."),
+    ErrorClass.PIPELINE_CRASH: gettext_noop("Interrupted run. It resumes from the last good step."),
+    ErrorClass.MISSING_KNOWLEDGE: gettext_noop("Missing knowledge. It is requested and stored."),
+    ErrorClass.NORMAL_ITERATION: gettext_noop("Completed, but below the threshold. No repair needed."),
 }
 CLASSES = [(one, NAMES[one], MEANINGS[one]) for one in ErrorClass]
 
@@ -86,7 +86,7 @@ class ReportShown:
 
     @property
     def headline(self) -> str:
-        return self.row.surface_issue.strip() or _("An attempt that fell short")
+        return self.row.surface_issue.strip() or _("Attempt below the threshold")
 
     @property
     def steps(self) -> list[str]:

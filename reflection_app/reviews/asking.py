@@ -41,9 +41,12 @@ def ask_for_review(run: Run, data: AskInput, *, actor: Actor) -> list[Review]:
     """The open reviews: one, or a seat for each reviewer. Raises InvalidInput, and AskedAlready where one is open."""
     note = data.note.strip()
     if not note:
-        raise wrong("note", _("Say what the reviewer is to look at."))
+        raise wrong("note", _("Describe what the reviewer should check."))
     if data.assignee and data.reviewers > 1:
-        raise wrong("assignee", _("Several judge blindly, whoever comes first; leave the name out, or ask one person."))
+        raise wrong(
+            "assignee",
+            _("Blind reviews with several reviewers cannot be assigned. Remove the name, or request one reviewer."),
+        )
     # Of two who ask at the same moment, the second waits here and finds what the first has opened.
     locked = Run.objects.select_for_update().get(pk=run.pk)
     made = Attempt.objects.filter(run=locked).order_by("number")
@@ -55,17 +58,17 @@ def ask_for_review(run: Run, data: AskInput, *, actor: Actor) -> list[Review]:
     if attempt is None:
         numbers = ", ".join(map(str, made.values_list("number", flat=True)))
         if not numbers:
-            raise wrong("attempt", _("The run has made no attempt yet."))
+            raise wrong("attempt", _("The run has no attempts yet."))
         there_are = {"number": data.attempt, "made": numbers}
-        raise wrong("attempt", _("The run has no attempt %(number)s; it made %(made)s.") % there_are)
+        raise wrong("attempt", _("The run has no attempt %(number)s. Its attempts: %(made)s.") % there_are)
     # The verdict that counts: the strongest referee's, of two equal ones the later.
     verdict = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
     if verdict is None:
-        why = _("Nothing has judged attempt %(number)s yet, so there is no verdict to review.")
+        why = _("Attempt %(number)s has no verdict to review yet.")
         raise wrong("attempt", why % {"number": attempt.number})
     if waiting := Review.objects.filter(verdict=verdict, state__in=OPEN).order_by("created_at", "id").first():
         told = {"number": verdict.attempt.number, "review": waiting.pk}
-        raise AskedAlready(_("The verdict on attempt %(number)s waits for a review already: %(review)s.") % told)
+        raise AskedAlready(_("Attempt %(number)s already has an open review: %(review)s.") % told)
     opened = put_before_people(
         locked,
         verdict,

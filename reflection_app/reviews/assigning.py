@@ -45,7 +45,7 @@ def assign_review(review: Review, data: AssignInput, *, actor: Actor) -> Review:
     if locked.is_held and (to is None or locked.holder_id != to.pk):
         if locked.holder_label != actor.label:
             raise ReviewHeld(
-                _("%(holder)s holds this review now. They can assign it; nothing was changed.")
+                _("%(holder)s has locked this review and can assign it. Nothing was changed.")
                 % {"holder": locked.holder_label}
             )
         let_go(locked)
@@ -88,13 +88,13 @@ def _reviewer(review: Review, name: str, *, actor: Actor) -> User:
     """The member of that name. A stranger is told apart from nobody by nothing."""
     member = reviewers_of(review.project_id).filter(user__username=storable(name)).first()
     if member is None:
-        raise wrong("to", _("Nobody of this name may review in this project."))
+        raise wrong("to", _("No reviewer with this name in this project."))
     if member.user_id in seated(review):
-        raise wrong("to", _("They have another seat of this panel, and each person judges once."))
+        raise wrong("to", _("This reviewer already has an assignment on this panel. Each reviewer decides once."))
     if _is_own_of(review, member.user):
-        raise wrong("to", _("They, or a key that they made, handed this in. Somebody else has to decide on it."))
+        raise wrong("to", _("This reviewer or their API key submitted the work. Assign another reviewer."))
     if not person_of(review.project_id, actor=actor).is_admin and _is_for_others(review, member.user):
-        raise wrong("to", _("It is in a queue for others. An admin may assign it to them all the same."))
+        raise wrong("to", _("This reviewer is not a member of the queue. Only an admin can assign it anyway."))
     return member.user
 
 

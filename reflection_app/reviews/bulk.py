@@ -55,15 +55,15 @@ def begin_bulk(project: Project, data: BulkInput, *, actor: Actor) -> BulkDecisi
     """The bulk decision, to be worked through by a job once this is committed. Raises InvalidInput."""
     if data.decision is Decision.APPROVE:
         if data.verdict is not None:
-            raise wrong("verdict", _("To agree keeps each verdict as it is; overrule to give another."))
+            raise wrong("verdict", _("Agreeing does not change any verdict. To give a different verdict, overrule."))
     elif data.verdict is None:
-        raise wrong("verdict", _("Choose the verdict that holds instead."))
+        raise wrong("verdict", _("Choose the new verdict."))
     elif not data.reason.strip():
-        raise wrong("reason", _("Say why: one reason for all of them."))
+        raise wrong("reason", _("Enter one reason for all reviews."))
     wanted = list(dict.fromkeys(data.reviews))
     known = set(Review.objects.filter(project=project, pk__in=wanted).values_list("pk", flat=True))
     if missing := [str(review_id) for review_id in wanted if review_id not in known]:
-        raise wrong("reviews", _("This project has no such review: %(ids)s") % {"ids": ", ".join(missing[:5])})
+        raise wrong("reviews", _("Reviews not found in this project: %(ids)s") % {"ids": ", ".join(missing[:5])})
     bulk = BulkDecision.objects.create(
         project=project,
         user=actor.user,
@@ -136,7 +136,7 @@ def work_through(bulk_id: UUID) -> None:
                 else:
                     # One broken row must keep no other from being decided, now or by the next sweep.
                     log.exception("item %s of bulk decision %s", item_id, bulk.pk)
-                    why = _("The desk failed at this one; its log says why. Open it, and try there.")
+                    why = _("Server error; details are in the server log. Open this review and decide it there.")
                 BulkItem.objects.filter(pk=item_id, state=waits).update(state=failed, error=why[:LONGEST_ERROR])
     with transaction.atomic():
         locked = BulkDecision.objects.select_for_update().get(pk=bulk.pk)
@@ -154,7 +154,7 @@ def _decide(bulk: BulkDecision, review: Review, actor: Actor) -> None:
     _check_may_review(bulk, actor, name=bulk.user_label)
     if not review.is_seat and Review.objects.filter(pk=review.pk).filter(Exists(seats_of(actor))).exists():
         # Whoever settles a dispute that they are part of is warned on its page, and not here.
-        raise ReviewHeld(_("You judge this already, at another seat. The others are for others."))
+        raise ReviewHeld(_("You are already a reviewer on this panel. The other assignments are for other reviewers."))
     claimed = claim_review(review, actor=actor)
     told = DecisionInput.model_validate({**bulk.decision, "lease_token": claimed.lease_token})
     decide_review(review, told, actor=actor)
@@ -178,11 +178,11 @@ def _check_may_review(bulk: BulkDecision, actor: Actor, *, name: str) -> None:
     user = actor.user if actor.user and actor.user.is_active else None
     membership = Membership.objects.filter(project=bulk.project_id, user=user).first() if user else None
     if membership is None or not member_may(membership, Permission.REVIEW):
-        raise Conflict(_("%(name)s may no longer review in this project.") % {"name": name})
+        raise Conflict(_("%(name)s can no longer review in this project.") % {"name": name})
 
 
 def _not_yours(who: str) -> NotYours:
-    return NotYours(_("Only %(who)s and admins can take this back.") % {"who": who})
+    return NotYours(_("Only %(who)s and admins can undo this.") % {"who": who})
 
 
 def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
@@ -204,7 +204,7 @@ def undo_bulk(bulk: BulkDecision, *, actor: Actor) -> BulkDecision:
         state=BulkState.UNDOING, finished_at=None
     )
     if not begun:
-        raise Conflict(_("Only a bulk decision that is done can be taken back, and only once."))
+        raise Conflict(_("A bulk decision can be undone once, after it is complete."))
     audit(bulk.project_id, actor, UNDO_BEGUN, target=bulk)
     transaction.on_commit(lambda: ask(WORK_BULK, bulk.pk))
     bulk.refresh_from_db()

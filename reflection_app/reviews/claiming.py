@@ -142,7 +142,7 @@ def claim_review(review: Review, *, actor: Actor) -> Review:
     if locked.is_held:
         if actor.user is None or locked.holder_id != actor.user.pk:
             told = {"who": locked.holder_label, "time": f"{locked.lease_until:%H:%M}"}
-            raise ReviewHeld(_("%(who)s holds this review until %(time)s UTC.") % told)
+            raise ReviewHeld(_("%(who)s has locked this review until %(time)s UTC.") % told)
         # The review with the end of its lease moved. The token stays: the same person may have it in another tab.
         locked.lease_until = lease_end(timezone.now())
         locked.save(update_fields=["lease_until"])
@@ -150,13 +150,15 @@ def claim_review(review: Review, *, actor: Actor) -> Review:
     if actor.user is None or locked.assignee_id != actor.user.pk:
         refuse_other_queue(locked.queue_id, project_id=locked.project_id, actor=actor)
     if locked.is_seat and Review.objects.filter(pk=locked.pk).filter(Exists(seats_of(actor))).exists():
-        raise ReviewHeld(_("You judge this already, at another seat. The others are for others."))
+        raise ReviewHeld(_("You are already a reviewer on this panel. The other assignments are for other reviewers."))
     try:
         with transaction.atomic():
             return _hold(locked, actor=actor)
     except IntegrityError:
         # The same person took another seat of that panel at the same moment.
-        raise ReviewHeld(_("You judge this already, at another seat. The others are for others.")) from None
+        raise ReviewHeld(
+            _("You are already a reviewer on this panel. The other assignments are for other reviewers.")
+        ) from None
 
 
 def _hold(review: Review, *, actor: Actor) -> Review:
@@ -210,7 +212,7 @@ def _held(review: Review, *, lease_token: UUID, now: datetime) -> QuerySet[Revie
 
 def gone() -> NotFound:
     """What to tell who was shown a review a moment ago that an undo has taken away since."""
-    return NotFound(_("This review is gone: the decision that had led to it was taken back."))
+    return NotFound(_("Review not found: the decision that opened it was undone."))
 
 
 def lost(review: Review) -> ActionError:
@@ -221,20 +223,20 @@ def lost(review: Review) -> ActionError:
     if not now_is.is_open:
         return AlreadyDecided(why_closed(now_is))
     if now_is.is_held:
-        said = _("%(who)s holds this review now. Nothing was changed.")
+        said = _("%(who)s has locked this review. Nothing was changed.")
         return ReviewLeaseLost(said % {"who": now_is.holder_label})
-    return ReviewLeaseLost(_("Your hold on this review has run out. Claim it again; nothing was changed."))
+    return ReviewLeaseLost(_("Your lock on this review expired. Nothing was changed. Claim it again."))
 
 
 def why_closed(review: Review) -> str:
     if review.state == ReviewState.DECIDED and is_hidden(review):
-        return _("%(who)s has given an opinion here already.") % {"who": review.decided_by_label}
+        return _("%(who)s already submitted an opinion here.") % {"who": review.decided_by_label}
     if review.state == ReviewState.DECIDED:
         told = {"who": review.decided_by_label, "decision": review.decision}
-        return _("%(who)s has decided this review already (%(decision)s).") % told
+        return _("%(who)s already decided this review (%(decision)s).") % told
     if review.reason == ReviewReason.ADJUDICATION and not review.run.is_finished:
-        return _("This review was withdrawn: an opinion was taken back, so the opinions differ no longer.")
-    return _("This review was withdrawn: its run has ended.")
+        return _("Review withdrawn: an opinion was undone, so there is no disagreement to settle.")
+    return _("Review withdrawn: its run has ended.")
 
 
 # Skipping: who passes a review over is not given it as the next one again; others are.
@@ -252,7 +254,7 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
             raise lost(locked)
         let_go(locked)
     elif locked.is_held and locked.holder_label == actor.label:
-        raise ReviewLeaseLost(_("You hold this review in another tab. Skip it there, or give it back first."))
+        raise ReviewLeaseLost(_("You claimed this review in another tab. Skip or release it there first."))
     was_kept = actor.user is not None and locked.assignee_id == actor.user.pk
     if was_kept:
         # Kept on for who passes it over, nobody would ever be given it.

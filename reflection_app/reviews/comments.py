@@ -100,7 +100,7 @@ def edit_comment(comment: Comment, data: CommentInput, *, actor: Actor) -> Comme
     text = _worded(data)
     locked = _locked(comment)
     if not is_author(locked, actor):
-        raise NotTheAuthor(_("Only who wrote a comment can change its words."))
+        raise NotTheAuthor(_("Only the author of a comment can edit it."))
     before, locked.text = locked.text, text
     if before == text:
         return locked
@@ -117,7 +117,7 @@ def take_back_comment(comment: Comment, *, actor: Actor, is_admin: bool) -> Comm
     """The comment without its text; that it was there stays. Raises NotTheAuthor, or Conflict where it is gone."""
     locked = _locked(comment)
     if not is_admin and not is_author(locked, actor):
-        raise NotTheAuthor(_("Only who wrote a comment, or an admin, can take it back."))
+        raise NotTheAuthor(_("Only the author of a comment or an admin can delete it."))
     before, locked.text, locked.deleted_at = locked.text, "", timezone.now()
     locked.save(update_fields=["text", "deleted_at"])
     # Nobody is led to words that are gone.
@@ -135,7 +135,7 @@ def is_author(comment: Comment, actor: Actor) -> bool:
 
 def _worded(data: CommentInput) -> str:
     if not data.text.strip():
-        message = _("Write something.")
+        message = _("Enter a comment.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
     return data.text.strip()
 
@@ -143,7 +143,7 @@ def _worded(data: CommentInput) -> str:
 def _locked(comment: Comment) -> Comment:
     locked = Comment.objects.select_for_update(of=("self",)).select_related("project").get(pk=comment.pk)
     if locked.deleted_at:
-        raise Conflict(_("This comment was taken back already. Nothing was changed."))
+        raise Conflict(_("This comment was already deleted. Nothing was changed."))
     return locked
 
 
@@ -152,7 +152,7 @@ def _commented(project: Project, about: About, about_id: UUID, *, lock: bool = T
     if about is About.ENTRY:
         name = name_of(project.pk, entry_id=about_id)
         if name is None:
-            raise NotFound(_("There is no such entry."))
+            raise NotFound(_("Entry not found."))
         return name, None
     # A review's run never changes, so that it may be looked up before it is locked.
     of_review = Review.objects.filter(pk=about_id).values("run")
@@ -160,7 +160,7 @@ def _commented(project: Project, about: About, about_id: UUID, *, lock: bool = T
     runs = Run.objects.filter(project=project, **which)
     run = (runs.select_for_update() if lock else runs).first()
     if run is None:
-        raise NotFound(_("There is no such review.") if about is About.REVIEW else _("There is no such run."))
+        raise NotFound(_("Review not found.") if about is About.REVIEW else _("Run not found."))
     return run.task.title, run
 
 

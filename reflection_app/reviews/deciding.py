@@ -123,7 +123,7 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
     if locked.state != ReviewState.DECIDED:
         raise Conflict(why_nothing_to_undo(locked))
     if not may_undo(locked, actor=actor):
-        raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": locked.decided_by_label})
+        raise NotYours(_("Only %(who)s and admins can undo this.") % {"who": locked.decided_by_label})
     if why := why_it_stands(locked, run):
         # With where a fork would begin, which decides otherwise.
         raise StillStands(why, from_step=locked.step.seq if locked.holds_run and locked.step else None)
@@ -162,11 +162,11 @@ def may_undo(review: Review, *, actor: Actor) -> bool:
 
 def why_nothing_to_undo(review: Review) -> str:
     if review.state == ReviewState.WITHDRAWN:
-        return _("The review was withdrawn undecided.")
+        return _("The review was withdrawn without a decision.")
     trail = AuditEntry.objects.filter(target_id=review.pk, action=UNDONE).order_by("-created_at", "-id").first()
     if trail is not None:
-        return _("%(who)s has taken the decision back already.") % {"who": trail.actor_label}
-    return _("The review is not decided yet.")
+        return _("%(who)s already undid the decision.") % {"who": trail.actor_label}
+    return _("The review is still undecided.")
 
 
 def decision_facts(review: Review) -> dict[str, Any]:

@@ -216,12 +216,12 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor, edited: Edi
             verdict, score, issues = _overruled(review, data, by_rubric)
             approved = edited is not None and (verdict, score, issues) == stood
         elif by_rubric is not None and ratings != before.get_ratings():
-            raise wrong("ratings", _("Approving keeps the ratings as they are; overrule to change any of them."))
+            raise wrong("ratings", _("Approving does not change the ratings. To change a rating, overrule."))
         elif (
             data.verdict not in {None, verdict} or data.score not in {None, score} or data.issues not in {None, issues}
         ):
             raise InvalidInput(
-                _("Approving keeps verdict, score and issues as they are; overrule to change any of them.")
+                _("Approving does not change verdict, score or issues. To change any of them, overrule.")
             )
     decision = ReviewDecision(
         decision=Decision.APPROVE if approved else Decision.OVERRULE,
@@ -255,14 +255,14 @@ def rated_by(review: Review, data: DecisionInput) -> ByRubric | None:
     rubric = spec.rubric
     if rubric is None:
         if data.ratings:
-            raise wrong("ratings", _("The run is not judged by a rubric: its project had none when it began."))
+            raise wrong("ratings", _("This run has no rubric: its project had none when the run started."))
         return None
     if data.ratings is None:
         if data.decision is Decision.APPROVE:
             return None
         missing = {one.key: one.values for one in rubric.criteria if one.values}
         raise InvalidInput(
-            _("The run is judged by a rubric: rate every criterion, and the verdict follows."),
+            _("This run uses a rubric. Rate every criterion; the verdict is computed from the ratings."),
             errors=[
                 {"field": f"ratings.{key}", "message": _("one of %(values)s") % {"values": ", ".join(values)}}
                 for key, values in missing.items()
@@ -273,8 +273,8 @@ def rated_by(review: Review, data: DecisionInput) -> ByRubric | None:
     except RatingFault as fault:
         told = {"values": ", ".join(fault.values), "keys": ", ".join(one.key for one in rubric.criteria)}
         words = {
-            Fault.MISSING: _("Rate this one, too: one of %(values)s"),
-            Fault.UNKNOWN: _("The rubric has no such criterion; it has %(keys)s"),
+            Fault.MISSING: _("Rate this criterion: one of %(values)s"),
+            Fault.UNKNOWN: _("Unknown criterion. The rubric has %(keys)s"),
             Fault.NO_VALUE: _("Choose one of %(values)s"),
         }
         raise wrong(f"ratings.{fault.key}", words[fault.fault] % told) from None
@@ -298,7 +298,7 @@ def _vouched_for(review: Review, attempt: Attempt, data: DecisionInput) -> Holds
     )
     if said_otherwise:
         raise InvalidInput(
-            _("Approving keeps attempt %(number)s with PASS; overrule to give another verdict, score or issues.")
+            _("Approving selects attempt %(number)s with PASS. To change verdict, score or issues, overrule.")
             % {"number": attempt.number}
         )
     return VerdictName.PASS, score, ()
@@ -309,9 +309,9 @@ def _overruled(review: Review, data: DecisionInput, by_rubric: "ByRubric | None"
     thresholds = review.run.get_spec().thresholds
     if by_rubric is not None:
         if data.score not in {None, by_rubric.score}:
-            raise wrong("score", _("The score follows from the ratings; leave it out."))
+            raise wrong("score", _("The score is computed from the ratings. Omit it."))
         if data.verdict not in {None, by_rubric.verdict} and not data.reason.strip():
-            said = _("By the rubric it is %(verdict)s (%(score)s). Say why it is to be %(other)s all the same.")
+            said = _("The rubric gives %(verdict)s (%(score)s). Add a reason to give %(other)s instead.")
             told = {"verdict": by_rubric.verdict.value, "score": f"{by_rubric.score:g}", "other": data.verdict}
             raise wrong("reason", said % told)
         verdict = data.verdict or by_rubric.verdict
@@ -322,7 +322,7 @@ def _overruled(review: Review, data: DecisionInput, by_rubric: "ByRubric | None"
         )
     if data.verdict is None:
         raise InvalidInput(
-            _("Overruling needs a verdict."), errors=[{"field": "verdict", "message": _("PASS, REVISE or REJECT")}]
+            _("Overruling requires a verdict."), errors=[{"field": "verdict", "message": _("PASS, REVISE or REJECT")}]
         )
     # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
     kept = () if data.verdict is VerdictName.PASS else issues_of(before)
@@ -331,8 +331,8 @@ def _overruled(review: Review, data: DecisionInput, by_rubric: "ByRubric | None"
     is_told = bool(issues) or bool(data.reason.strip()) or data.edited_answer is not None or is_rated
     if data.verdict is VerdictName.REVISE and not is_told:
         raise InvalidInput(
-            _("Say what is to be revised: the next attempt is made from it."),
-            errors=[{"field": "issues", "message": _("give an issue or a reason")}],
+            _("Describe what to revise. The next attempt is based on it."),
+            errors=[{"field": "issues", "message": _("add an issue or a reason")}],
         )
     score = data.score if data.score is not None else score_within(data.verdict, before.score, thresholds)
     return data.verdict, score, issues

@@ -36,14 +36,14 @@ def edited_by(review: Review, data: DecisionInput) -> EditedAnswer | None:
     text = data.edited_answer
     if data.decision is not EditDecision.EDIT:
         if text is not None:
-            raise wrong("edited_answer", _("An edited answer goes with the decision edit, and with no other."))
+            raise wrong("edited_answer", _("Send an edited answer only with the decision edit."))
         return None
     if why := why_not_edited(review, review.run):
         raise wrong("decision", why)
     if text is None or not text.strip():
-        raise wrong("edited_answer", _("Write the answer: an empty text is none. Nothing was decided."))
+        raise wrong("edited_answer", _("The answer is empty. Nothing was decided. Enter a text."))
     if is_same(text, review.attempt.content):
-        raise wrong("edited_answer", _("The text is the attempt's own. Change it, or agree or overrule."))
+        raise wrong("edited_answer", _("The text is unchanged. Edit it, or choose Agree or Overrule."))
     return _checked(review, text)
 
 
@@ -59,18 +59,20 @@ def _with_plain_ends(text: str) -> str:
 def why_not_edited(review: Review, run: Run) -> str:
     """Why nobody can put a text of their own in the place of this attempt; nothing where a reviewer can."""
     if review.is_seat:
-        return _("Several people judge this without seeing each other's words, so no text could be that of all.")
+        return _("Blind reviews with several reviewers do not allow edited answers.")
     if review.is_pick:
-        return _("The question here is which attempt to keep. Send it back, and say what is to be different.")
+        return _("This review selects an attempt. To request changes, send it back and describe them.")
     if run.spec.get("mode") == Mode.EXTERNAL_LOOP and run.spec.get("tools") and not run.spec.get("output_schema"):
-        return _("The attempt is a call of a tool, which was carried out; another text would call nothing.")
+        return _("This attempt is a tool call that already ran. Editing its text would have no effect.")
     if review.holds_run:
         return ""
     if not run.is_finished:
-        return _("The run does not wait for this and has not ended, so its answer is still to come.")
+        return _("The run is not blocked by this review and has not ended, so it has no final answer yet.")
     if run.best_attempt_id != review.attempt_id:
         kept = run.best_attempt.number if run.best_attempt else 0
-        return _("The run keeps attempt %(number)s. Ask for a review of that one to edit it.") % {"number": kept}
+        return _("Attempt %(number)s is the run's final answer. Request a review of that attempt to edit it.") % {
+            "number": kept
+        }
     return ""
 
 
@@ -94,9 +96,7 @@ def _checked(review: Review, text: str) -> EditedAnswer:
         problems += [_in_words(name, why) for name, why in _failures(tests)]
     if problems:
         errors = [{"field": "edited_answer", "message": problem} for problem in problems]
-        raise InvalidInput(
-            _("The edited answer does not hold where code can check it. Nothing was decided."), errors=errors
-        )
+        raise InvalidInput(_("The edited answer failed the automatic checks. Nothing was decided."), errors=errors)
     return EditedAnswer(
         content=text,
         score=score_within(VerdictName.PASS, review.verdict.score, spec.thresholds),
@@ -112,7 +112,7 @@ def _tested(spec: TaskSpec, text: str) -> TestReport:
     try:
         return run_tests(code, tests=spec.tests, deadline_s=TESTS_TIMEOUT_S, wanted=wanted)
     except (SandboxUnavailable, SandboxFailed) as error:
-        told = _("The task has tests, and they cannot be run here, so the text cannot be checked: %(why)s")
+        told = _("The text cannot be checked because the tests of the task cannot run here: %(why)s")
         raise wrong("edited_answer", told % {"why": error}) from None
 
 
@@ -123,7 +123,7 @@ def _failures(tests: TestReport) -> Iterable[tuple[str, str]]:
 
 
 def _in_words(name: str, why: str) -> str:
-    return _("the test %(name)s: %(why)s") % {"name": name, "why": why}
+    return _("test %(name)s: %(why)s") % {"name": name, "why": why}
 
 
 def facts_of(review: Review, edited: EditedAnswer) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from reflection_app.loops.verdicts import Verdict
 from reflection_app.tasks.models import has_metadata
 
 LONGEST_SEARCH = 200
-SCORES_REVERSED = gettext_noop("The lowest score is above the highest.")
-VALUE_ALONE = gettext_noop("Say of which key of the metadata this is the value.")
+SCORES_REVERSED = gettext_noop("The minimum score is above the maximum.")
+VALUE_ALONE = gettext_noop("Enter the metadata key for this value.")
 Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
 Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 

@@ -28,7 +28,7 @@ class OwnWorkRefused(ActionError):
     """Whoever handed the work in, or a key of theirs, would decide on it."""
 
     status = 403
-    title = gettext_noop("Your own work")
+    title = gettext_noop("Self-review not allowed")
 
 
 class MayNotDecide(ActionError):
@@ -48,7 +48,7 @@ def refuse_deciding(run: Run, *, actor: Actor) -> None:
     """Raises MayNotDecide or OwnWorkRefused where `actor` may not say what holds of the run's work."""
     if actor.api_key is not None and not key_may(actor.api_key, Permission.REVIEW):
         scope = GRANTS[Permission.REVIEW].scope_words()
-        why = _("To edit a verdict is to decide: this needs a key with the scope %(scope)s.")
+        why = _("Editing a verdict requires an API key with the scope %(scope)s.")
         raise MayNotDecide(why % {"scope": scope})
     refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
 
@@ -78,8 +78,8 @@ def work_of_others(project: Project, *, actor: Actor) -> Q:
 def why_refused(actor: Actor) -> str:
     """What to tell whoever may not decide on their own work."""
     if actor.api_key is None:
-        return _("You handed this in, or a key that you made did. Somebody else has to decide on it.")
-    return _("This key, or whoever made it, handed this in. Somebody else has to decide on it.")
+        return _("You or your API key submitted this. Another reviewer has to decide.")
+    return _("This API key or its owner submitted this. Another reviewer has to decide.")
 
 
 def hands_of(actor: Actor) -> tuple[str, ...]:
@@ -101,12 +101,12 @@ def change_own_work(project: Project, allowed: str, *, actor: Actor) -> Project:
     """
     if allowed not in OwnWork.values:
         message = _("one of %(names)s") % {"names": ", ".join(OwnWork.values)}
-        raise InvalidInput(_("There is no such choice."), errors=[{"field": "own_work", "message": message}])
+        raise InvalidInput(_("Unknown option."), errors=[{"field": "own_work", "message": message}])
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if locked.own_work == allowed:
         return locked
     if actor.api_key is not None:
-        raise PeopleOnly(_("Who may decide on their own work is said by people who are admins, not by keys."))
+        raise PeopleOnly(_("Only admins can change the self-review setting, not API keys."))
     before = locked.own_work
     locked.own_work = allowed
     locked.save(update_fields=["own_work"])

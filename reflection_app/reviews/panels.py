@@ -105,11 +105,9 @@ def drop_dispute(panel: Panel) -> None:
         .first()
     )
     if review is None:
-        raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
+        raise Conflict(_("The disagreement is already settled. Undo that decision first."))
     if review.is_held:
-        raise Conflict(
-            _("%(who)s is settling the dispute about it. Nothing was changed.") % {"who": review.holder_label}
-        )
+        raise Conflict(_("%(who)s is settling the disagreement. Nothing was changed.") % {"who": review.holder_label})
     review.state, review.lease_token, review.lease_until = ReviewState.WITHDRAWN, None, None
     review.save(update_fields=["state", "lease_token", "lease_until"])
     Notification.objects.filter(about=About.REVIEW, about_id=review.pk, kind=NotificationKind.ADJUDICATION).delete()
@@ -181,10 +179,10 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
     """
     panel = _locked(review)
     if review.state != ReviewState.DECIDED or panel.state == PanelState.WITHDRAWN:
-        raise Conflict(_("There is no opinion that could be taken back: the run has gone on without it."))
+        raise Conflict(_("This opinion cannot be undone: the run continued without it."))
     if panel.state == PanelState.SETTLED:
         if not panel.agreed:
-            raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
+            raise Conflict(_("The disagreement is already settled. Undo that decision first."))
         take_back(review, run, actor=actor)
     else:
         if panel.state == PanelState.DISPUTED:

@@ -63,16 +63,18 @@ def digest_of(policy: ReviewPolicy) -> str:
 def read_rules(policy: ReviewPolicy) -> list[dict[str, str]]:
     """What is wrong with a policy beyond its single values; nothing where it may be kept."""
     errors = [
-        {"field": f"rules.{index}.score_from", "message": _("Must be under the score that it ends below.")}
+        {"field": f"rules.{index}.score_from", "message": _("Must be lower than the upper score limit.")}
         for index, rule in enumerate(policy.rules)
         if rule.score_from is not None and rule.score_below is not None and rule.score_from >= rule.score_below
     ]
     lets_stand = any(rule.action is RuleAction.STAND for rule in policy.rules)
     least = settings.REVIEW_MIN_AUDIT_SHARE
     if lets_stand and policy.audit_share <= 0:
-        errors.append({"field": "audit_share", "message": _("Above 0: what a rule lets stand must still be audited.")})
+        errors.append(
+            {"field": "audit_share", "message": _("Must be above 0: verdicts that need no review are still audited.")}
+        )
     elif lets_stand and policy.audit_share < least:
-        message = _("At least %(least)s while a rule lets verdicts stand; this installation asks for it.")
+        message = _("Must be at least %(least)s while a rule skips reviews. This minimum is set for this server.")
         errors.append({"field": "audit_share", "message": message % {"least": f"{least:g} ({least * 100:g} %)"}})
     return errors
 
@@ -85,11 +87,11 @@ def change_policy(project: Project, policy: ReviewPolicy, *, actor: Actor, diges
     of the policy which holds.
     """
     if errors := read_rules(policy):
-        raise InvalidInput(_("The review policy was not accepted; nothing was saved."), errors=errors)
+        raise InvalidInput(_("The review policy is invalid. Nothing was saved."), errors=errors)
     locked = Project.objects.select_for_update().get(pk=project.pk)
     holding = locked.get_review_policy()
     if digest is not None and digest != digest_of(holding):
-        raise PolicyMovedOn(_("Somebody changed the review policy meanwhile. Nothing was saved."))
+        raise PolicyMovedOn(_("The review policy was changed in the meantime. Nothing was saved."))
     if policy == holding:
         return locked
     before, after = holding.model_dump(mode="json"), policy.model_dump(mode="json")

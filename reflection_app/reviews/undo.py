@@ -110,71 +110,71 @@ NEVER_LEFT = (
 def why_it_stands(review: Review, run: Run) -> str:
     """Why the decision cannot be taken back; nothing where it can, as an opinion that nothing has followed from."""
     if review.decided_seq is None:
-        return "" if review.is_seat else _("It was decided before decisions could be taken back.")
+        return "" if review.is_seat else _("The decision was made before undo was supported.")
     return next(_reasons(review, run, seq=review.decided_seq), "")
 
 
 def _reasons(review: Review, run: Run, *, seq: int) -> Iterator[str]:
     """What speaks against taking back the decision of event `seq`; each is asked only where none before it holds."""
     if run.told_seq >= seq:
-        yield _("The agent or a pipeline has been told of it.")
+        yield _("The agent or pipeline was already notified.")
     asked = Q(verdict=review.decided_verdict_id)
     if review.decided_verdict_id and (Review.objects.filter(asked).exists() or Panel.objects.filter(asked).exists()):
-        yield _("Somebody was asked to review this decision.")
+        yield _("A review of this decision was requested.")
     if correction := correction_of(review):
         if Review.objects.filter(attempt=correction).exists():
-            yield _("Somebody was asked to review the edited answer.")
+            yield _("A review of the edited answer was requested.")
         yield from _reasons_of_steps(run, Step.objects.none(), seq=seq, by=review.decided_by_label)
     if review.holds_run:
         assert review.step is not None, "what holds a run was asked for by a step"
         if run.outcome == Outcome.CANCELLED:
-            yield _("The run was cancelled since.")
+            yield _("The run was canceled afterwards.")
         if run.loop_version != version_of(Mode(run.spec["mode"])):
-            yield _("The loop was changed since this run began, so it could not go on from there.")
+            yield _("The review loop changed after this run started, so the run cannot resume from there.")
         fork = Run.objects.filter(parent=run, forked_from_step__gt=review.step.seq).first()
         if fork is not None:
-            yield _("%(who)s has forked the run from a step after it.") % {"who": fork.forked_by_label}
+            yield _("%(who)s forked the run from a later step.") % {"who": fork.forked_by_label}
         since = Step.objects.filter(run=run, seq__gt=review.step.seq)
         yield from _reasons_of_steps(run, since, seq=seq, by=review.decided_by_label)
     ordered = review.ordered_run
     if ordered is not None:
         if ordered.told_seq:
-            yield _("The agent or a pipeline has been told of the run that was ordered.")
+            yield _("The agent or pipeline was already notified of the new run.")
         yield from _reasons_of_steps(ordered, Step.objects.filter(run=ordered), seq=0, by=review.decided_by_label)
 
 
 def _reasons_of_steps(run: Run, since: QuerySet[Step], *, seq: int, by: str) -> Iterator[str]:
     """What speaks against taking these steps back, which came after event `seq`, decided `by` one."""
     if since.filter(kind=AwaitAttempt.kind, state=StepState.DONE).exists():
-        yield _("The agent has handed in its next attempt.")
+        yield _("The agent already submitted its next attempt.")
     stopped = Q(state=StepState.DONE, result__failure__in=[why.value for why in NEVER_LEFT])
     called = since.filter(kind=CallTool.kind).exclude(stopped).values_list("request__tool", flat=True)
     names = list(dict.fromkeys(called))
     built_in = Tool.objects.filter(project=run.project_id, kind=ToolKind.BUILTIN, name__in=names)
     if outside := [name for name in names if name not in set(built_in.values_list("name", flat=True))]:
-        yield _("The tool %(tool)s was called since.") % {"tool": outside[0]}
+        yield _("The tool %(tool)s was called afterwards.") % {"tool": outside[0]}
     yield from _reasons_of_reviews(run, since, by=by)
     answered = Question.objects.filter(step__in=since, state=QuestionState.ANSWERED).first()
     if answered is not None:
-        yield _("%(who)s has answered the run's question since.") % {"who": answered.answered_by_label}
+        yield _("%(who)s answered the run's question afterwards.") % {"who": answered.answered_by_label}
     redone = Event.objects.filter(run=run, seq__gt=seq, type=EventType.RUN_REDONE).first()
     fork = Run.objects.filter(pk=redone.payload.get("redo")).first() if redone else None
     if fork is not None:
-        yield _("%(who)s has ordered the run again since.") % {"who": fork.forked_by_label}
+        yield _("%(who)s ordered a redo of the run afterwards.") % {"who": fork.forked_by_label}
     tickets = Event.objects.filter(run=run, seq__gt=seq, type=EventType.TICKET_ENDED)
     ended = list(tickets.values_list("payload__ticket", flat=True))
     closed = Ticket.objects.filter(run=run, ticket_id__in=ended).exclude(ended_by_label="").first()
     if closed is not None:
-        yield _("%(who)s has closed the ticket since.") % {"who": closed.ended_by_label}
+        yield _("%(who)s closed the ticket afterwards.") % {"who": closed.ended_by_label}
     correction = ClassCorrection.objects.filter(report__step__in=since).first()
     if correction is not None:
-        yield _("%(who)s has corrected the class of the error since.") % {"who": correction.by_label}
+        yield _("%(who)s corrected the error class afterwards.") % {"who": correction.by_label}
     decided = proposed_instructions(run, since).exclude(state=InstructionState.PROPOSED).first()
     if decided is not None:
-        yield _("%(who)s has decided on the instruction that came of it.") % {"who": decided.decided_by_label}
+        yield _("%(who)s already decided on the resulting instruction.") % {"who": decided.decided_by_label}
     kept = next((entry for entry in proposed_entries(run, since) if entry.state != PROPOSED), None)
     if kept is not None:
-        yield _("The notebook has taken up the entry “%(name)s”, which came of it.") % {"name": kept.name}
+        yield _("The resulting notebook entry “%(name)s” is no longer a proposal.") % {"name": kept.name}
 
 
 def _reasons_of_reviews(run: Run, since: QuerySet[Step], *, by: str) -> Iterator[str]:
@@ -184,17 +184,17 @@ def _reasons_of_reviews(run: Run, since: QuerySet[Step], *, by: str) -> Iterator
     decided = later.filter(state=ReviewState.DECIDED).order_by("-decided_at").first()
     if decided is not None:
         facts = {"who": decided.decided_by_label, "number": decided.attempt.number}
-        yield _("%(who)s has decided about attempt %(number)s since; take that back first.") % facts
+        yield _("%(who)s decided on attempt %(number)s afterwards. Undo that decision first.") % facts
     asked = later.filter(step=None).first()
     if asked is not None:
         facts = {"who": asked.note_by_label, "number": asked.attempt.number}
-        yield _("%(who)s has asked for a review of attempt %(number)s since.") % facts
+        yield _("%(who)s requested a review of attempt %(number)s afterwards.") % facts
     held = later.filter(state=ReviewState.CLAIMED, lease_until__gt=timezone.now()).exclude(holder_label=by).first()
     if held is not None:
         facts = {"who": held.holder_label, "number": held.attempt.number}
-        yield _("%(who)s is judging attempt %(number)s, which was made since.") % facts
+        yield _("%(who)s is reviewing the later attempt %(number)s.") % facts
     on_later = {"about": About.REVIEW, "about_id__in": later.values("pk")}
     comment = Comment.objects.filter(**on_later, deleted_at=None).first()
     if comment is not None:
         facts = {"who": comment.author_label, "number": later.get(pk=comment.about_id).attempt.number}
-        yield _("%(who)s has commented on attempt %(number)s since.") % facts
+        yield _("%(who)s commented on attempt %(number)s afterwards.") % facts

@@ -66,14 +66,14 @@ def change_rubric(project: Project, data: RubricInput, *, actor: Actor) -> Rubri
     if data.criteria:
         keys = [criterion.key for criterion in data.criteria]
         if doubled := next((place for place, key in enumerate(keys) if key in keys[:place]), None):
-            raise wrong(f"criteria.{doubled}.key", _("Another criterion has this key already."))
+            raise wrong(f"criteria.{doubled}.key", _("Another criterion already has this key."))
         if all(criterion.scale is Scale.TEXT for criterion in data.criteria):
-            message = _("One criterion at least must be worth something: texts alone give no score.")
+            message = _("At least one criterion must be scored: remarks alone give no score.")
             raise wrong("criteria.0.scale", message)
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     holding = newest_rubric(project.pk)
     if data.number not in {None, holding.number}:
-        raise VersionMovedOn(_("Somebody changed the rubric meanwhile. Nothing was saved."))
+        raise VersionMovedOn(_("The rubric was changed in the meantime. Nothing was saved."))
     criteria = [criterion.model_dump(mode="json") for criterion in data.criteria]
     if criteria == holding.criteria:
         return holding
@@ -90,7 +90,7 @@ def change_guidelines(project: Project, data: GuidelinesInput, *, actor: Actor) 
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     holding = newest_guidelines(project.pk)
     if data.number not in {None, holding.number}:
-        raise VersionMovedOn(_("Somebody changed the guidelines meanwhile. Nothing was saved."))
+        raise VersionMovedOn(_("The guidelines were changed in the meantime. Nothing was saved."))
     text = data.text.strip()
     if text == holding.text:
         return holding

@@ -55,7 +55,7 @@ def rubric_page(request: DeskRequest) -> HttpResponse:
     try:
         with form.collect_errors(problems_of_rubric):
             change_rubric(project, RubricInput.model_validate(form.given_whole()), actor=request.place.actor)
-            message = _("Saved. Runs that are under way keep the rubric they began with.")
+            message = _("Saved. Runs in progress use their previous rubric.")
             return back_to(request, "rubric", message=message)
     except VersionMovedOn as moved:
         # What holds now is in the list of versions; who then saves again has seen what is replaced.
@@ -76,7 +76,9 @@ def save_guidelines(request: DeskRequest) -> HttpResponse:
         with form.collect_errors(problems_of_rubric):
             typed = form.values | {"number": form.values["number"] or None}
             change_guidelines(project, GuidelinesInput.model_validate(typed), actor=request.place.actor)
-            return back_to(request, "rubric", message=_("Saved. They are shown beside every item from now on."))
+            return back_to(
+                request, "rubric", message=_("Saved. The new guidelines are now shown next to every review.")
+            )
     except VersionMovedOn as moved:
         form.add_error("", str(moved))
         form.values["number"] = str(newest_guidelines(project.pk).number)

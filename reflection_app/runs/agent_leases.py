@@ -117,7 +117,7 @@ def keep_work(run: Run, *, token: UUID) -> datetime:
     now_is = Run.objects.only("state", "outcome").get(pk=run.pk)
     if now_is.is_finished:
         raise RunFinished(
-            _("The run has ended already (%(outcome)s); nothing was changed.") % {"outcome": now_is.outcome}
+            _("The run has already ended (%(outcome)s). Nothing was changed.") % {"outcome": now_is.outcome}
         )
     lease = AgentLease.objects.filter(run=run, token=token).first()
     until = timezone.now() + timedelta(seconds=lease.lasts_s) if lease else None
@@ -172,12 +172,12 @@ def _lost(run: Run) -> AgentLeaseLost:
     if lease is not None:
         return AgentLeaseLost(_held_in_words(lease))
     return AgentLeaseLost(
-        _("Your hold on this run has ended, and nobody has it now. Claim work again; nothing was changed.")
+        _("Your lock on this run expired and no agent has locked it since. Nothing was changed. Claim work again.")
     )
 
 
 def _held_in_words(lease: AgentLease) -> str:
-    return _("%(who)s holds this run until %(time)s UTC and makes its next attempt. Nothing was changed.") % {
+    return _("%(who)s has locked this run until %(time)s UTC and submits its next attempt. Nothing was changed.") % {
         "who": lease.name,
         "time": f"{lease.until:%H:%M:%S}",
     }

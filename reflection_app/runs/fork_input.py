@@ -188,7 +188,7 @@ def _with_marks(value: Any, *, step: Step) -> Any:
 
 def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
     return InvalidInput(
-        _("The edited result was not accepted; nothing was forked."),
+        _("The edited result is invalid; no fork was created."),
         errors=[{"field": f"result.{field}".rstrip("."), "message": message} for field, message in problems],
     )
 

@@ -229,7 +229,7 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     spec = parent.get_spec()
     if spec.mode not in LOOPS:
         raise CannotFork(f"There is no loop named {spec.mode.value} any more, so the run cannot go on.")
-    refusal = _("The models were not accepted; nothing was forked.")
+    refusal = _("The chosen models cannot be used; no fork was created.")
     check_models(parent.project, wanted.models, execution=spec.execution, refusal=refusal)
     spec = _with_models(spec, wanted)
     spec = spec.model_copy(update={"limits": wanted.limits.over(spec.limits)})
@@ -292,7 +292,7 @@ def _asked_for(steps: list[Step], wanted: ForkInput) -> Step | None:
     last = len(steps)
     if wanted.from_step > last + 1:
         message = _("the run has %(last)s steps") % {"last": last} if last else _("the run has no steps yet")
-        raise InvalidInput(_("There is no such step; nothing was forked."), errors=[_at("from_step", message)])
+        raise InvalidInput(_("Step not found; no fork was created."), errors=[_at("from_step", message)])
     step = steps[wanted.from_step - 1] if wanted.from_step <= last else None
     under_way = step if step is not None else next((one for one in steps if one.is_open), None)
     if under_way is not None and under_way.is_open:
@@ -301,12 +301,12 @@ def _asked_for(steps: list[Step], wanted: ForkInput) -> Step | None:
     is_prompt = step is not None and step.kind in {Generate.kind, AwaitAttempt.kind}
     if wanted.messages is not None and not is_prompt:
         raise InvalidInput(
-            _("Only a step that asks a model or the agent has a prompt; nothing was forked."),
+            _("Only model and agent steps have a prompt; no fork was created."),
             errors=[_at("messages", "this step asks nobody")],
         )
     if wanted.result is not None and step is None:
         raise InvalidInput(
-            _("There is no such step yet; nothing was forked."),
+            _("This step does not exist yet; no fork was created."),
             errors=[_at("from_step", f"a result can be given to steps 1 to {last}")],
         )
     return step

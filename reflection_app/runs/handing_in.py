@@ -151,7 +151,7 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
     spec = locked.get_spec()
     if spec.execution is not Execution.EXTERNAL:
-        raise MakesItsOwn(_("This run makes its own attempts (execution: managed); nothing was handed in."))
+        raise MakesItsOwn(_("This run creates its own attempts (execution: managed). Nothing was submitted."))
     known = Attempt.objects.filter(run=locked, number=data.attempt).first() if data.attempt is not None else None
     if known is not None:
         handed_in = data.handed_in()
@@ -159,16 +159,19 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
         is_same = recorded == (handed_in.content, list(handed_in.artifacts), handed_in.self_check)
         if not is_same or not has_same_files(known, data.media):
             raise AttemptConflict(
-                _("Attempt %(number)s was handed in already, with other content; that one is kept.")
+                _(
+                    "Attempt %(number)s was already submitted with different content. The earlier submission is "
+                    "unchanged."
+                )
                 % {"number": known.number}
             )
         return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
     if locked.is_finished:
         raise RunFinished(
-            _("The run has ended already (%(outcome)s); the attempt was not taken.") % {"outcome": locked.outcome}
+            _("The run has already ended (%(outcome)s). The attempt was not saved.") % {"outcome": locked.outcome}
         )
     if locked.state == RunState.WAITING_REVIEW:
-        raise NotItsTurn(_("The run waits for a person's review; it asks for the next attempt after that."))
+        raise NotItsTurn(_("The run is waiting for a human review; it requests the next attempt afterwards."))
     if locked.state != RunState.WAITING_AGENT:
         what = "is waiting for a worker" if locked.state == RunState.QUEUED else "is judging what it has"
         doing = f"The run {what} ({locked.attempts_made} attempts so far); look again in a moment."
@@ -176,18 +179,18 @@ def hand_in_attempt(run: Run, data: AttemptInput, *, actor: Actor) -> Taken:
     step = Step.objects.filter(run=locked, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
     if step is None:
         raise NotItsTurn(
-            _("The run waits for something else (%(waiting_for)s), not for an attempt.")
+            _("The run is waiting for something else (%(waiting_for)s), not for an attempt.")
             % {"waiting_for": locked.waiting_for}
         )
     if data.attempt not in {None, step.attempt_number}:
         raise AttemptConflict(
-            _("The run waits for attempt %(attempt_number)s, not for attempt %(attempt)s.")
+            _("The run is waiting for attempt %(attempt_number)s, not attempt %(attempt)s.")
             % {"attempt_number": step.attempt_number, "attempt": data.attempt}
         )
     if spec.limits.cost_budget_usd is not None and (data.usage is None or data.usage.cost_usd is None):
         raise InvalidInput(
-            _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
-            errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
+            _("This run has a cost budget, so the cost of the attempt is required. Nothing was submitted."),
+            errors=[{"field": "usage.cost_usd", "message": _("required here; 0 is valid")}],
         )
     check_hold(locked, token=data.lease_token)
     note_hand_in(locked, actor=actor)

@@ -268,12 +268,12 @@ def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
 
 # What each choice does, on its button.
 BUTTONS = {
-    Choice.ANSWER: gettext_noop("Send the answer"),
-    Choice.TRY_AGAIN: gettext_noop("It is allowed now: try again"),
-    Choice.SKIP: gettext_noop("Go on without it"),
-    Choice.GIVE_UP: gettext_noop("Give up here"),
-    Choice.ALLOW: gettext_noop("Allow the call"),
-    Choice.REFUSE: gettext_noop("Refuse"),
+    Choice.ANSWER: gettext_noop("Send answer"),
+    Choice.TRY_AGAIN: gettext_noop("Retry (now allowed)"),
+    Choice.SKIP: gettext_noop("Continue without it"),
+    Choice.GIVE_UP: gettext_noop("Give up"),
+    Choice.ALLOW: gettext_noop("Allow call"),
+    Choice.REFUSE: gettext_noop("Deny"),
 }
 
 
@@ -300,7 +300,7 @@ def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
         answer_question(question, answered, actor=request.place.actor)
     except (InvalidInput, Conflict, OwnWorkRefused) as problem:
         return _show_question(request, question, text=typed["text"], problem=problem)
-    return back_to(request, "run", question.run_id, message=_("Your answer was sent. The run goes on with it."))
+    return back_to(request, "run", question.run_id, message=_("Answer sent. The run continues with it."))
 
 
 def _show_question(

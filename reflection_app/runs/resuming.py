@@ -61,7 +61,7 @@ def cancel_run(run: Run, *, actor: Actor) -> Run:
     locked = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=run.pk)
     if locked.is_finished:
         raise RunFinished(
-            _("The run has ended already (%(outcome)s); nothing was changed.") % {"outcome": locked.outcome}
+            _("The run has already ended (%(outcome)s). Nothing was changed.") % {"outcome": locked.outcome}
         )
     before = locked.state
     end_run(locked, Ended(outcome=Outcome.CANCELLED))
@@ -107,9 +107,9 @@ def answer_question(question: Question, data: AnswerInput, *, actor: Actor) -> Q
     question.refresh_from_db()
     if not kept:
         if question.state == QuestionState.WITHDRAWN:
-            raise AlreadyAnswered(_("The run has ended, so the question is no longer asked. Nothing was changed."))
+            raise AlreadyAnswered(_("The run has ended and no longer needs an answer. Nothing was changed."))
         raise AlreadyAnswered(
-            _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}
+            _("%(name)s has already answered this. Nothing was changed.") % {"name": question.answered_by_label}
         )
     if data.text.strip() and data.choice is not Choice.REFUSE:
         # The next attempt is made from these words.
@@ -134,8 +134,8 @@ def check_answer(question: Question, data: AnswerInput) -> None:
     """Raises InvalidInput where the question does not offer that choice, or an answer says nothing."""
     if data.choice.value not in question.choices:
         offered = ", ".join(question.choices)
-        message = _("This question can be answered by: %(offered)s.") % {"offered": offered}
+        message = _("Allowed answers: %(offered)s.") % {"offered": offered}
         raise InvalidInput(message, errors=[{"field": "choice", "message": message}])
     if data.choice is Choice.ANSWER and not data.text.strip():
-        message = _("Write the answer; the run goes on with it.")
+        message = _("Enter an answer; the run continues with it.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])

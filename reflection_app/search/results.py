@@ -179,7 +179,7 @@ def _tell(row: Any) -> dict[str, str]:
             title = _joined(row.surface_issue) or row.run.task.title
             return {"title": title, "detail": _joined(row.reflection_id, row.agent, row.run.task.title)}
         case Transcript():
-            title = _joined(row.objective) or _("Session of %(agent)s") % {"agent": row.agent or _("an agent")}
+            title = _joined(row.objective) or _("Session of %(agent)s") % {"agent": row.agent or _("unnamed agent")}
             return {"title": title, "detail": _joined(row.external_id, row.agent)}
         case _:
             return {"title": row.tool, "detail": _joined(row.external_id, headline(row.error_message))}

@@ -222,18 +222,18 @@ def add_turns(transcript: Transcript, turns: TurnsInput, *, actor: Actor) -> Add
             return Added(locked, before=turns.after, is_repeated=True)
     if turns.after is not None and turns.after != made:
         raise TurnsConflict(
-            _("The session has %(made)s turns, not %(after)s; nothing was taken. Go on from there.")
+            _("The session has %(made)s turns, not %(after)s. Nothing was added. Continue after the last turn.")
             % {"made": made, "after": turns.after}
         )
     if locked.is_ended:
-        raise TurnsConflict(_("The session has ended after %(made)s turns; nothing was taken.") % {"made": made})
+        raise TurnsConflict(_("The session ended after %(made)s turns. Nothing was added.") % {"made": made})
     if made + len(turns.messages) > MOST_TURNS:
         raise InvalidInput(
-            _("A session has at most %(most_turns)s turns; nothing was taken.") % {"most_turns": f"{MOST_TURNS:,}"},
+            _("A session has at most %(most_turns)s turns. Nothing was added.") % {"most_turns": f"{MOST_TURNS:,}"},
             errors=[
                 {
                     "field": "messages",
-                    "message": _("there is room for %(more)s more") % {"more": f"{MOST_TURNS - made:,}"},
+                    "message": _("at most %(more)s more can be added") % {"more": f"{MOST_TURNS - made:,}"},
                 }
             ],
         )

@@ -97,10 +97,10 @@ MOST_AT_ONCE = 500
 # In one transaction: spans that come for these wait for it.
 TOGETHER = 20
 # As they are kept; the page says them in its reader's language.
-FAILED = gettext_noop("It could not be made a session; the desk's log says why.")
-LATE = gettext_noop("Spans came after the session had ended; they are not in it.")
-TOO_LARGE = gettext_noop("It was too large to be read whole.")
-NO_CONTENT = gettext_noop("No session was made of it: its spans hold no messages.")
+FAILED = gettext_noop("No session could be created; see the server log.")
+LATE = gettext_noop("Spans that arrived after the session ended are not included.")
+TOO_LARGE = gettext_noop("The trace was too large to be read completely.")
+NO_CONTENT = gettext_noop("No session was created: the spans contain no messages.")
 # Of what agents, models and tools say: where such spans say nothing, a session lacks something.
 OF_THE_TALK = frozenset({SpanKind.MODEL, SpanKind.AGENT, SpanKind.WORKFLOW})
 LONGEST_ID = 200

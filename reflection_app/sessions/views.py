@@ -159,7 +159,7 @@ def _in_order(
 
 KINDS = {
     ReflectorKind.ERRORS: gettext_lazy("Errors"),
-    ReflectorKind.MEMORY: gettext_lazy("Worth remembering"),
+    ReflectorKind.MEMORY: gettext_lazy("Memory"),
 }
 TYPES = {
     "rule": gettext_lazy("Rule"),
@@ -168,13 +168,13 @@ TYPES = {
 }
 BECAME = {
     "added": gettext_lazy("proposed to the notebook"),
-    "counted": gettext_lazy("known: counted once more"),
-    "refused": gettext_lazy("not kept"),
+    "counted": gettext_lazy("known: occurrence added"),
+    "refused": gettext_lazy("not added"),
 }
 WHY = {
-    "told": gettext_lazy("the work was told it from the notebook"),
-    "counted_before": gettext_lazy("counted for this work before"),
-    "name_taken": gettext_lazy("the notebook has an entry of this name"),
+    "told": gettext_lazy("already injected into the prompt"),
+    "counted_before": gettext_lazy("already counted for this work"),
+    "name_taken": gettext_lazy("the notebook has an entry with this name"),
 }
 
 

@@ -38,7 +38,7 @@ def change_task(task: Task, change: TaskChange, *, actor: Actor) -> Task:
     """
     locked = Task.objects.select_for_update().filter(pk=task.pk).first()
     if locked is None:
-        raise NotFound(_("This task was deleted meanwhile."))
+        raise NotFound(_("This task was deleted in the meantime."))
     wanted = change.model_dump(mode="json", exclude_unset=True)
     before = {name: getattr(locked, name) for name in wanted}
     after = {name: value for name, value in wanted.items() if before[name] != value}
@@ -64,13 +64,20 @@ def delete_task(task: Task, *, actor: Actor) -> None:
     belong to a session or to another task; NotFound the second time.
     """
     if not Task.objects.select_for_update().filter(pk=task.pk).exists():
-        raise NotFound(_("There is no such task."))
+        raise NotFound(_("Task not found."))
     if Transcript.objects.filter(run__task=task).exists() or Reflector.objects.filter(fork__task=task).exists():
-        raise TaskInUse(_("This task belongs to a session, or looks back at another task; it goes with that."))
+        raise TaskInUse(
+            _(
+                "This task belongs to a session or reflects on another task, and is deleted together "
+                "with it. Nothing was deleted."
+            )
+        )
     ended = Task.objects.filter(pk=task.pk).exclude(
         pk__in=Run.objects.exclude(state=RunState.FINISHED).filter(task=task).values("task")
     )
     before = {"title": task.title, "external_id": task.external_id, "agent": task.agent, "kind": task.kind}
     if not take_tasks(task.project_id, ended, most=1):
-        raise TaskInUse(_("A run of this task is under way. Cancel it first, or wait for its end."))
+        raise TaskInUse(
+            _("A run of this task is in progress. Nothing was deleted. Cancel the run or wait until it ends.")
+        )
     audit(task.project_id, actor, "task.deleted", target=task, before=before)

@@ -50,7 +50,9 @@ def _refuse_taken(project: Project, external_id: str) -> None:
     task = Task.objects.only("pk").filter(project=project, unique_external_id=external_id).first()
     if task is not None:
         run_id = Run.objects.filter(task=task).order_by("-created_at", "-id").values_list("pk", flat=True).first()
-        message = _("The task %(id)s has this external id already, and this project wants each once.") % {"id": task.pk}
+        message = _("Task %(id)s already uses this external id, and this project requires unique external ids.") % {
+            "id": task.pk
+        }
         raise ExternalIdTaken(message, task_id=task.pk, run_id=run_id)
 
 
@@ -69,8 +71,8 @@ def keep_external_ids_apart(project: Project) -> None:
     if found:
         named = ", ".join(f"{one['external_id']} ({one['many']})" for one in found[:MOST_NAMED])
         message = _(
-            "Several tasks have the same external id: %(named)s%(more)s. Change or delete the ones that are too many "
-            "(PATCH or DELETE /tasks/{id}), then switch this on."
+            "Several tasks share an external id: %(named)s%(more)s. Change or delete the duplicates (PATCH or "
+            "DELETE /tasks/{id}), then turn this on."
         ) % {"named": named, "more": "…" if len(found) > MOST_NAMED else ""}
         raise InvalidInput(message, errors=[{"field": "unique_external_ids", "message": message}])
     tasks.update(unique_external_id=F("external_id"))

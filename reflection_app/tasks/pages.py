@@ -122,7 +122,7 @@ def redo_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
                 wanted = RedoInput.model_validate(form.given(*REDO_FIELDS))
                 redone = redo_run(run, wanted, actor=request.place.actor)
                 mark_watched(redone.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
-                return back_to(request, "run", redone.pk, message=_("Ordered again. This is the new run."))
+                return back_to(request, "run", redone.pk, message=_("Redo created. This is the new run."))
         except CannotRedo as error:
             # The page says by itself why not.
             status = error.status

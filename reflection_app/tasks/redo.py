@@ -63,7 +63,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
     """
     instructions = wanted.instructions.strip()
     if not instructions:
-        message = _("Say what is to be done differently: the next attempt is made from it.")
+        message = _("Enter instructions; the next attempt follows them.")
         raise InvalidInput(message, errors=[{"field": "instructions", "message": _("must not be blank")}])
     old = Run.objects.select_for_update(of=("self",)).select_related("task__project").get(pk=run.pk)
     if why := why_no_redo(old):
@@ -149,9 +149,7 @@ def _attempt_of(run: Run, number: int | None) -> Attempt:
     if found is None:
         numbers = ", ".join(map(str, made.order_by("number").values_list("number", flat=True)))
         why = f"the run has no attempt {number}; it made {numbers}"
-        raise InvalidInput(
-            _("There is no such attempt; nothing was ordered."), errors=[{"field": "attempt", "message": why}]
-        )
+        raise InvalidInput(_("Attempt not found; no redo was created."), errors=[{"field": "attempt", "message": why}])
     return found
 
 

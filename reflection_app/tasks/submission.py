@@ -94,7 +94,7 @@ def check_it_can_run(submission: "TaskSubmission") -> None:
     """Raises InvalidInput, which names each field that keeps the task from being run in its mode."""
     errors = [{"field": field, "message": message} for field, message in _problems(submission)]
     if errors:
-        raise InvalidInput(_("The task was not accepted; nothing was stored."), errors=errors)
+        raise InvalidInput(_("The task is invalid; nothing was saved."), errors=errors)
 
 
 def _problems(submission: "TaskSubmission") -> Iterator[tuple[str, str]]:
@@ -326,8 +326,8 @@ def validated[T: BaseModel](body: dict[str, Any], schema: type[T], *, what: str)
         unknown = [name for name in body if name not in known]
         if len(unknown) > MOST_ERRORS:
             raise InvalidInput(
-                _("The %(what)s was not accepted; nothing was stored.") % {"what": what},
-                errors=[{"field": name, "message": _("There is no such field.")} for name in unknown[:MOST_ERRORS]],
+                _("The %(what)s is invalid; nothing was saved.") % {"what": what},
+                errors=[{"field": name, "message": _("Unknown field.")} for name in unknown[:MOST_ERRORS]],
                 more=len(unknown) - MOST_ERRORS,
             )
     try:
@@ -341,13 +341,13 @@ def too_many_errors(error: ValidationError) -> list[dict[str, str]]:
     count = error.error_count()
     if count <= MOST_COLLECTED:
         return []
-    return [{"field": "", "message": _("%(count)s things are wrong, too many to name") % {"count": f"{count:,}"}}]
+    return [{"field": "", "message": _("%(count)s errors, too many to list") % {"count": f"{count:,}"}}]
 
 
 def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:
     """Pydantic's complaints in the form that every interface of ours uses."""
     if too_many := too_many_errors(error):
-        return InvalidInput(_("The %(what)s was not accepted; nothing was stored.") % {"what": what}, errors=too_many)
+        return InvalidInput(_("The %(what)s is invalid; nothing was saved.") % {"what": what}, errors=too_many)
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     # A list of which an item was refused is called too short, since pydantic counts those that were not.
     with_bad_items = {problem["loc"][:1] for problem in problems if len(problem["loc"]) > 1}
@@ -359,4 +359,4 @@ def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:
         for problem in problems
         if problem["type"] != "too_short" or problem["loc"] not in with_bad_items
     ]
-    return InvalidInput(_("The %(what)s was not accepted; nothing was stored.") % {"what": what}, errors=errors)
+    return InvalidInput(_("The %(what)s is invalid; nothing was saved.") % {"what": what}, errors=errors)

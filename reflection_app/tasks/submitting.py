@@ -53,7 +53,7 @@ def submit_task(
     ExternalIdTaken where the project has a task of that name and wants each once.
     """
     check_it_can_run(submission)
-    refusal = _("The task was not accepted; nothing was stored.")
+    refusal = _("The task is invalid; nothing was saved.")
     check_models(project, submission.models, execution=submission.execution, refusal=refusal)
     with kept_apart(project, submission.external_id) as unique_external_id:
         return _submit(project, submission, unique_external_id=unique_external_id, actor=actor, models=models or {})
@@ -169,18 +169,18 @@ def choosable_models(project: Project) -> list[str]:
 def check_models(project: Project, chosen: ChosenModels, *, execution: Execution, refusal: str) -> None:
     """Raises InvalidInput, with `refusal`, where a model is named that the project does not let its tasks choose."""
     allowed = choosable_models(project)
-    told = ", ".join(allowed) or _("none: an admin chooses them in the settings")
+    told = ", ".join(allowed) or _("none (an admin sets them in the settings)")
     errors = [
         {
             "field": f"models.{role}",
-            "message": _("%(name)s is not among the models that tasks of this project may choose: %(allowed)s")
+            "message": _("%(name)s is not a model that tasks of this project can use. Allowed: %(allowed)s")
             % {"name": repr(name), "allowed": told},
         }
         for role, name in by_role(chosen).items()
         if name not in allowed
     ]
     if ModelRole.ACTOR in chosen and execution is Execution.EXTERNAL:
-        message = _("an outside agent makes the attempts; it says its model in `usage` when it hands one in")
+        message = _("an external agent makes the attempts; it reports its model in `usage` with each submission")
         errors.append({"field": "models.actor", "message": message})
     if errors:
         raise InvalidInput(refusal, errors=errors)
@@ -232,7 +232,7 @@ def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, .
     missing = [name for name in named if name not in found]
     if missing:
         raise InvalidInput(
-            _("The task names tools that this project does not have; nothing was stored."),
+            _("The task names tools that this project does not have; nothing was saved."),
             errors=[
                 {"field": "tools", "message": _("there is no tool named %(name)s") % {"name": repr(name)}}
                 for name in missing

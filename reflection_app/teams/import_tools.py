@@ -71,7 +71,8 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[McpTool]:
     except (OutgoingError, Misconfigured) as error:
         message = storable(str(error))
         raise InvalidInput(
-            _("Nothing was imported: the server did not tell its tools."), errors=[{"field": "url", "message": message}]
+            _("Nothing was imported: the server did not return its tools."),
+            errors=[{"field": "url", "message": message}],
         ) from None
     return [
         McpTool.model_construct(

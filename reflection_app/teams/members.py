@@ -31,13 +31,13 @@ class PeopleOnly(ActionError):
     """A key may not do it, whatever its scopes."""
 
     status = 403
-    title = gettext_noop("Only for people")
+    title = gettext_noop("Not allowed for API keys")
 
 
 def check_may_touch_admins(actor: Actor, *roles: str) -> None:
     """Raises PeopleOnly where a key would change an admin, who has one of these roles."""
     if actor.api_key is not None and Role.ADMIN in roles:
-        raise PeopleOnly(_("Admins are made and changed by people who are admins, not by keys."))
+        raise PeopleOnly(_("API keys cannot add or change admins. Ask an admin to do it."))
 
 
 def check_may_give(actor: Actor, role: Role) -> None:
@@ -47,7 +47,7 @@ def check_may_give(actor: Actor, role: Role) -> None:
     own making.
     """
     if actor.api_key is not None and role is not Role.VIEWER:
-        raise PeopleOnly(_("A key makes viewers only. Other roles are given by people who are admins."))
+        raise PeopleOnly(_("An API key can only add viewers. Ask an admin to assign other roles."))
 
 
 def revoke_invitations_of(project: Project, user_id: int, *, actor: Actor) -> None:
@@ -121,13 +121,13 @@ def brought_by(key: ApiKey) -> QuerySet[Membership]:
 class LastAdmin(Conflict):
     """The project would have no admin left."""
 
-    title = gettext_noop("The last admin")
+    title = gettext_noop("Last admin")
 
 
 def read_role(role: str) -> Role:
     """The role. Raises InvalidInput."""
     if role not in Role.values:
-        raise wrong("role", _("one of %(names)s") % {"names": ", ".join(Role.values)}, said=_("There is no such role."))
+        raise wrong("role", _("one of %(names)s") % {"names": ", ".join(Role.values)}, said=_("Unknown role."))
     return Role(role)
 
 
@@ -226,7 +226,7 @@ def _locked_member(project: Project, user_id: int) -> Membership:
     lock_members(project)
     membership = Membership.objects.select_related("user").filter(project=project, user_id=user_id).first()
     if membership is None:
-        raise NotFound(_("There is no such member."))
+        raise NotFound(_("Member not found."))
     return membership
 
 
@@ -239,7 +239,7 @@ def lock_members(project: Project) -> None:
 def _keep_an_admin(project: Project, *, leaving: Membership) -> None:
     others = Membership.objects.filter(project=project, role=Role.ADMIN, user__is_active=True).exclude(pk=leaving.pk)
     if not others.exists():
-        raise LastAdmin(_("This is the project's last admin. Make somebody else an admin first."))
+        raise LastAdmin(_("This is the project's last admin. Make another member an admin first."))
 
 
 # Invitations by link: made, revoked, and accepted once. The link's secret is shown once and kept as a hash.
@@ -252,14 +252,14 @@ MOST_OPEN = 200
 class InvitationGone(Conflict):
     """The invitation was used, revoked, or has expired."""
 
-    title = gettext_noop("This invitation no longer works")
+    title = gettext_noop("Invitation no longer valid")
 
 
 class OtherAddress(ActionError):
     """The invitation is for an e-mail address that the account has not confirmed."""
 
     status = 403
-    title = gettext_noop("For another address")
+    title = gettext_noop("Different email address")
 
 
 @dataclass(frozen=True)
@@ -281,12 +281,12 @@ def create_invitation(
         try:
             validate_email(address)
         except ValidationError:
-            raise wrong("email", _("This is no e-mail address.")) from None
+            raise wrong("email", _("Invalid email address.")) from None
         if not settings.MAIL_OPTIONS and not settings.OIDC_APPS:
-            raise wrong("email", _("This desk sends no mail, so nobody could confirm the address."))
+            raise wrong("email", _("This server sends no email, so the address could not be confirmed."))
     check_may_give(actor, wanted)
     if not 1 <= days <= MOST_DAYS:
-        raise wrong("days", _("1 to %(most)s days") % {"most": MOST_DAYS}, said=_("When should the invitation expire?"))
+        raise wrong("days", _("1 to %(most)s days") % {"most": MOST_DAYS}, said=_("Set when the invitation expires."))
     Project.objects.select_for_update().get(pk=project.pk)
     if Invitation.objects.usable().filter(project=project).count() >= MOST_OPEN:
         raise Conflict(_("This project has %(most)s open invitations. Revoke some first.") % {"most": MOST_OPEN})
@@ -329,10 +329,10 @@ def accept_invitation(digest: str, *, actor: Actor) -> Membership:
     assert user is not None
     invitation = find_invitation(digest, lock=True)
     if invitation is None:
-        raise InvitationGone(_("This invitation was used already, was revoked, or is too old. Ask for another."))
+        raise InvitationGone(_("This invitation was used, revoked or has expired. Ask for a new one."))
     if not is_for(invitation, user):
         raise OtherAddress(
-            _("This invitation is for %(email)s. Confirm this address in your profile, then follow the link again.")
+            _("This invitation is for %(email)s. Confirm this address in your profile, then open the link again.")
             % {"email": invitation.email}
         )
     role = read_role(invitation.role)

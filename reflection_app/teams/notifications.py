@@ -37,17 +37,21 @@ SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
         NotificationKind.MENTIONED: gettext_noop("%(by)s mentioned you in a comment on “%(title)s”."),
         NotificationKind.COMMENTED: gettext_noop("%(by)s commented on “%(title)s”."),
         NotificationKind.ASSIGNED: gettext_noop("%(by)s assigned the review of “%(title)s” to you."),
-        NotificationKind.HANDED_OVER: gettext_noop("%(by)s handed the review of “%(title)s” over to you."),
+        NotificationKind.HANDED_OVER: gettext_noop("%(by)s reassigned the review of “%(title)s” to you."),
         NotificationKind.ADJUDICATION: gettext_noop(
-            "The reviewers of “%(title)s” do not agree; one more person decides."
+            "The reviewers of “%(title)s” disagree; one more decision is needed."
         ),
-        NotificationKind.DECISION_UNDONE: gettext_noop("%(by)s took your decision on “%(title)s” back."),
+        NotificationKind.DECISION_UNDONE: gettext_noop("%(by)s undid your decision on “%(title)s”."),
         NotificationKind.WEBHOOK_PAUSED: gettext_noop(
-            "The webhook to %(title)s is paused: for a day nothing has arrived there."
+            "The webhook to %(title)s is paused: no message was delivered for a day."
         ),
-        NotificationKind.WEBHOOK_GONE: gettext_noop("The webhook to %(title)s is switched off; its page says why."),
-        NotificationKind.CHANNEL_OFF: gettext_noop("The channel “%(title)s” is switched off; its page says why."),
-        NotificationKind.OVERDUE: gettext_noop("“%(title)s” has waited longer than the project's goal."),
+        NotificationKind.WEBHOOK_GONE: gettext_noop(
+            "The webhook to %(title)s was disabled. See its page for the reason."
+        ),
+        NotificationKind.CHANNEL_OFF: gettext_noop(
+            "The channel “%(title)s” was disabled. See its page for the reason."
+        ),
+        NotificationKind.OVERDUE: gettext_noop("“%(title)s” exceeded the project's SLA target."),
         NotificationKind.ENTRY_FLAGGED: gettext_noop(
             "The safety check flagged the approved entry “%(title)s”. Clear, edit or retire it."
         ),
@@ -61,8 +65,8 @@ def sentence_of(notice: Notification) -> str:
     said = {name: one_line(notice.facts.get(name, "")) for name in ("by", "title")}
     if (others := _others(notice)) > 0:
         sentence = ngettext(
-            "“%(title)s” and %(count)d other have waited longer than the project's goal.",
-            "“%(title)s” and %(count)d others have waited longer than the project's goal.",
+            "“%(title)s” and %(count)d other exceeded the project's SLA target.",
+            "“%(title)s” and %(count)d others exceeded the project's SLA target.",
             others,
         )
         return sentence % (said | {"count": others})
@@ -110,8 +114,7 @@ def letter_to(user: User, notices: Sequence[Notification]) -> EmailMessage:
         parts.append(
             _("All notifications: %(address)s") % {"address": settings.PUBLIC_URL + reverse("notifications")}
             + "\n"
-            + _("Mail can be turned off in your profile: %(address)s")
-            % {"address": settings.PUBLIC_URL + reverse("profile")}
+            + _("Turn off email in your profile: %(address)s") % {"address": settings.PUBLIC_URL + reverse("profile")}
         )
         return EmailMessage(
             subject=subject,

@@ -64,10 +64,10 @@ def may_create_projects(user: User) -> bool:
 def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Project:
     """The new project; without `slug` its address is made of its name. Raises InvalidInput or MayNotCreate."""
     if not may_create_projects(user):
-        raise MayNotCreate(_("Only staff may make projects on this desk."))
+        raise MayNotCreate(_("Only staff can create projects on this server."))
     title = storable(name).strip()
     if not 1 <= len(title) <= LONGEST_NAME:
-        raise wrong("name", _("1 to %(most)s characters") % {"most": LONGEST_NAME}, said=_("A project needs a name."))
+        raise wrong("name", _("1 to %(most)s characters") % {"most": LONGEST_NAME}, said=_("Enter a project name."))
     chosen = slug.strip()
     if not chosen:
         start = slugify(title)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
@@ -75,7 +75,7 @@ def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Pr
         chosen = next(one for one in candidates if not Project.objects.filter(slug=one).exists())
     elif len(chosen) > LONGEST_SLUG or not SLUG.fullmatch(chosen):
         why = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
-        raise wrong("slug", why, said=_("This cannot be an address."))
+        raise wrong("slug", why, said=_("Invalid address."))
     elif Project.objects.filter(slug=chosen).exists():
         raise wrong("slug", _("Another project has this address."))
     project = Project.objects.create(name=title, slug=chosen)
@@ -147,12 +147,12 @@ def change_settings(
     tasks have the same external id though each is to be there once.
     """
     if thresholds.revise_from > thresholds.pass_from:
-        raise wrong("revise_from", _("Must not be above the score that passes."))
+        raise wrong("revise_from", _("Must not exceed the pass score."))
     if knowledge_tool and not Tool.objects.filter(project=project, name=knowledge_tool, is_enabled=True).exists():
-        raise wrong("knowledge_tool", _("This project has no tool of that name that is switched on."))
+        raise wrong("knowledge_tool", _("The project has no enabled tool with this name."))
     refused = sorted(set(handing_in.allowed_models) - set(offered_models()) - set(project.allowed_models))
     if refused:
-        raise wrong("allowed_models", _("The desk does not offer %(names)s.") % {"names": ", ".join(refused)})
+        raise wrong("allowed_models", _("Not available on this server: %(names)s.") % {"names": ", ".join(refused)})
     # Whoever hands a task in meanwhile waits (tasks/submitting.py), so that none slips in under the former rule.
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if handing_in.unique_external_ids != locked.unique_external_ids:
@@ -179,11 +179,11 @@ def change_profile(user: User, *, language: str, theme: str, wants_mail: bool, d
     """
     errors = []
     if language and language not in dict(settings.LANGUAGES):
-        errors.append({"field": "language", "message": _("The desk does not speak this language.")})
+        errors.append({"field": "language", "message": _("This language is not supported.")})
     if theme and theme not in Theme.values:
-        errors.append({"field": "theme", "message": _("There is no such theme.")})
+        errors.append({"field": "theme", "message": _("Unknown theme.")})
     if digest and digest not in Digest.values:
-        errors.append({"field": "digest", "message": _("Daily, weekly or never.")})
+        errors.append({"field": "digest", "message": _("Choose daily, weekly or never.")})
     if errors:
         raise InvalidInput(errors[0]["message"], errors=errors)
     chosen = {"language": language, "theme": theme, "wants_mail": wants_mail, "digest": digest}
@@ -210,9 +210,9 @@ def create_api_key(
     if unknown or not scopes:
         said = _("Unknown scopes: %(names)s.") % {"names": ", ".join(unknown)} if unknown else ""
         why = _("one or more of %(names)s") % {"names": ", ".join(Scope.values)}
-        raise wrong("scopes", why, said=said or _("A key needs at least one scope."))
+        raise wrong("scopes", why, said=said or _("Choose at least one scope."))
     if not name.strip() or len(name) > LONGEST_NAME:
-        raise wrong("name", _("1 to 120 characters"), said=_("A key needs a name."))
+        raise wrong("name", _("1 to 120 characters"), said=_("Enter a key name."))
     # Numbered where the project has had a key of that name: reviewers are told apart by it.
     wanted, taken = name.strip(), set(ApiKey.objects.filter(project=project).values_list("name", flat=True))
     numbered = (f"{wanted[: LONGEST_NAME - 6]} {number}" for number in count(2))

@@ -90,10 +90,10 @@ def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Projec
     Raises InvalidInput where `typed_name` is not its name, and NotFound where it was deleted before.
     """
     if typed_name.strip() != project.name.strip():
-        raise wrong("typed_name", _("Type the project's name just as it is: %(name)s") % {"name": project.name})
+        raise wrong("typed_name", _("Type the exact project name: %(name)s") % {"name": project.name})
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if locked.deleted_at is not None:
-        raise NotFound(_("The project was deleted already."))
+        raise NotFound(_("The project was already deleted."))
     now, former = timezone.now(), locked.slug
     locked.deleted_at, locked.slug = now, f"deleted-{locked.pk.hex}"
     locked.save(update_fields=["deleted_at", "slug"])

@@ -207,7 +207,7 @@ def _write(tool: Tool, fields: Mapping[str, Any], *, actor: Actor) -> Tool:
         with transaction.atomic():
             locked = Tool.objects.select_for_update(of=("self",)).filter(pk=tool.pk).first()
             if locked is None:
-                raise NotFound(_("This tool was deleted meanwhile."))
+                raise NotFound(_("This tool was deleted."))
             before = {name: getattr(locked, name) for name in fields}
             for name, value in fields.items():
                 setattr(locked, name, value)
@@ -227,7 +227,7 @@ def delete_tool(tool: Tool, *, actor: Actor) -> None:
     """Removes the tool; runs that still call it are told that it is gone. Raises NotFound the second time."""
     locked = Tool.objects.select_for_update(of=("self",)).filter(pk=tool.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such tool."))
+        raise NotFound(_("Tool not found."))
     before = {name: getattr(locked, name) for name in FIELDS}
     audit(locked.project_id, actor, "tool.deleted", target=locked, before=before)
     locked.delete()
@@ -285,13 +285,15 @@ def save_secret(project: Project, data: SecretInput, *, actor: Actor) -> Secret:
     errors = []
     origin = ""
     if not SECRET_NAME.fullmatch(data.name):
-        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
+        errors.append({"field": "name", "message": _("letters, digits, _ and -, starting with a letter; at most 64")})
     try:
         origin = origin_of(data.origin)
     except AddressRefused as error:
         errors.append({"field": "origin", "message": str(error)})
     if not _USABLE.fullmatch(data.value.get_secret_value()):
-        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
+        errors.append(
+            {"field": "value", "message": _("8 to 4000 printable ASCII characters, no leading or trailing space")}
+        )
     if errors:
         raise InvalidInput(_("The secret was not saved."), errors=errors)
     fields = {"origin": origin, "ciphertext": encrypt(data.value.get_secret_value(), origin=origin)}
@@ -317,7 +319,7 @@ def delete_secret(secret: Secret, *, actor: Actor) -> None:
     """Deletes the secret; tools that name it fail from then on and say so. Raises NotFound the second time."""
     locked = Secret.objects.select_for_update(of=("self",)).filter(pk=secret.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such secret."))
+        raise NotFound(_("Secret not found."))
     told = {"name": locked.name, "origin": locked.origin}
     audit(locked.project_id, actor, "secret.deleted", target=locked, before=told)
     locked.delete()

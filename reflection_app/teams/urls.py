@@ -37,7 +37,7 @@ urlpatterns: list[URLPattern] = [
     path("account/signup/", transaction.atomic(account.signup), name="account_signup"),
     path("account/inactive/", account.account_inactive, name="account_inactive"),
     path("account/confirm/", inside_project(account.reauthenticate), name="account_reauthenticate"),
-    Own("account/email/", inside_project(account.email), "account_email", _("E-mail addresses"), words="mail"),
+    Own("account/email/", inside_project(account.email), "account_email", _("Email addresses"), words="mail"),
     path("account/email/sent/", account.email_verification_sent, name="account_email_verification_sent"),
     path("account/email/confirm/<str:key>/", account.confirm_email, name="account_confirm_email"),
     Own("account/password/", inside_project(account.password_change), "account_change_password", _("Password")),

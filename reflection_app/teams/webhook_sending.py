@@ -102,9 +102,9 @@ def is_to_pause(failing_for: timedelta) -> bool:
 log = logging.getLogger(__name__)
 
 # Shown in the reader's language; kept in English.
-GONE = gettext_noop("The receiver answered 410 Gone.")
-NOTHING_ARRIVED = gettext_noop("For a day nothing has arrived.")
-FORGOTTEN = gettext_noop("For 30 days it was paused.")
+GONE = gettext_noop("The receiver returned 410 Gone.")
+NOTHING_ARRIVED = gettext_noop("Nothing was delivered for a day.")
+FORGOTTEN = gettext_noop("It was paused for 30 days.")
 # What waits for a webhook that nobody resumes would else grow for ever.
 LONGEST_PAUSE = timedelta(days=30)
 NOT_FOLLOWED = "The receiver redirects; redirects are not followed."
@@ -394,7 +394,7 @@ def redeliver(delivery: Delivery, *, actor: Actor) -> Delivery:
     """A new message with the same content, due now; of one that still waits, its next try. Raises Conflict."""
     webhook, now = lock(delivery.webhook), timezone.now()
     if not webhook.is_enabled:
-        raise Conflict(_("The webhook is switched off. Switch it on, and ask again."))
+        raise Conflict(_("The webhook is disabled. Enable it and try again."))
     locked = Delivery.objects.select_for_update().get(pk=delivery.pk)
     if locked.state == DeliveryState.WAITING:
         locked.next_at = now

@@ -119,7 +119,7 @@ def create_webhook(project: Project, data: WebhookInput, *, actor: Actor) -> tup
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         if Webhook.objects.filter(project=project).count() >= MOST_WEBHOOKS:
-            raise Conflict(_("A project has at most %(most)s webhooks.") % {"most": MOST_WEBHOOKS})
+            raise Conflict(_("A project can have at most %(most)s webhooks.") % {"most": MOST_WEBHOOKS})
         webhook = Webhook.objects.create(project=project, ciphertext=seal(secret), created_by=actor.user, **fields)
         audit(project.pk, actor, "webhook.created", target=webhook, after=audit_fields(fields))
     return webhook, secret
@@ -183,7 +183,7 @@ def delete_webhook(webhook: Webhook, *, actor: Actor) -> None:
     """
     locked = Webhook.objects.select_for_update(of=("self",)).filter(pk=webhook.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such webhook."))
+        raise NotFound(_("Webhook not found."))
     told = {"url": locked.url, "events": locked.events, "description": locked.description}
     audit(locked.project_id, actor, "webhook.deleted", target=locked, before=audit_fields(told))
     locked.delete()
@@ -197,7 +197,7 @@ def lock(webhook: Webhook) -> Webhook:
     rows = Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("project")
     locked = rows.filter(pk=webhook.pk).first()
     if locked is None:
-        raise NotFound(_("There is no such webhook."))
+        raise NotFound(_("Webhook not found."))
     return locked
 
 

@@ -197,11 +197,11 @@ def read_input[Read: BaseModel](model: type[Read], typed: Mapping[str, Any], *, 
 # What pydantic complains about, in the words of the pages: by field where the field says it best, else by kind.
 
 SHARE = gettext_noop("A number from 0 to 1.")
-SCORE = gettext_noop("A number from 0 to 100.")
+SCORE = gettext_noop("Enter a number from 0 to 100.")
 AMOUNT = gettext_noop("An amount above 0, with at most six decimals.")
 SENTENCES = {
-    "objective": gettext_noop("Write what is to be done."),
-    "mode": gettext_noop("Choose one of the ways."),
+    "objective": gettext_noop("Describe the task."),
+    "mode": gettext_noop("Choose a mode."),
     "external_id": gettext_noop("At most 200 characters."),
     "max_iterations": gettext_noop("A whole number from 1 to 20."),
     "token_budget": gettext_noop("A whole number from 1 to 100,000,000."),
@@ -221,34 +221,34 @@ SENTENCES = {
     "most": gettext_noop("A whole number from 1 to 20."),
     "holdout_share": gettext_noop("A number from 0 to 0.5."),
     "rules_most": gettext_noop("A whole number from 1 to 100."),
-    "rules_least_occurrences": gettext_noop("A whole number from 1 to 1,000."),
+    "rules_least_occurrences": gettext_noop("Enter a whole number from 1 to 1,000."),
     "decision": gettext_noop("Choose agree or overrule."),
     "verdict": gettext_noop("Choose pass, revise or reject."),
     "attempt": gettext_noop("Choose one of the attempts."),
-    "score": gettext_noop("A score is a number from 0 to 100."),
-    "lease_token": gettext_noop("Claim the review first."),
+    "score": gettext_noop("Enter a score from 0 to 100."),
+    "lease_token": gettext_noop("Assign the review to yourself first."),
     "reason": gettext_noop("A reason has at most 10,000 characters."),
-    "name": gettext_noop("Write what the key is for, in at most 120 characters."),
-    "days": gettext_noop("A whole number from 1 to 3650, or nothing."),
-    "scopes": gettext_noop("Choose at least one thing that the key may do."),
-    "description": gettext_noop("Say what is wrong."),
+    "name": gettext_noop("Describe what the key is for, in at most 120 characters."),
+    "days": gettext_noop("A whole number from 1 to 3650, or leave empty."),
+    "scopes": gettext_noop("Choose at least one scope."),
+    "description": gettext_noop("Describe the issue."),
 }
 KINDS = {
-    "missing": gettext_noop("This is missing."),
-    "extra_forbidden": gettext_noop("There is no such field."),
-    "model_type": gettext_noop("A JSON object, as in the examples."),
-    "dict_type": gettext_noop("A JSON object."),
-    "tuple_type": gettext_noop("A list."),
-    "list_type": gettext_noop("A list."),
-    "string_type": gettext_noop("A text in quotes."),
-    "string_pattern_mismatch": gettext_noop("The name of a function."),
+    "missing": gettext_noop("This field is required."),
+    "extra_forbidden": gettext_noop("Unknown field."),
+    "model_type": gettext_noop("Must be a JSON object, as in the examples."),
+    "dict_type": gettext_noop("Must be a JSON object."),
+    "tuple_type": gettext_noop("Must be a list."),
+    "list_type": gettext_noop("Must be a list."),
+    "string_type": gettext_noop("Must be a quoted string."),
+    "string_pattern_mismatch": gettext_noop("Must be a function name."),
 }
 
 
 # Fields that are called like those of other forms.
 OF_AN_ENTRY = {
-    "name": gettext_noop("Give it a name, in at most 200 characters."),
-    "tags": gettext_noop("At most 20 tags, of at most 60 characters each."),
+    "name": gettext_noop("Enter a name of at most 200 characters."),
+    "tags": gettext_noop("At most 20 tags of up to 60 characters each."),
 }
 
 
@@ -288,7 +288,7 @@ def _plain_problem(problem: ErrorDetails) -> dict[str, str]:
     """A model's problem as a sentence of the pages."""
     place, kind, message = problem["loc"], problem["type"], problem["msg"].removeprefix("Value error, ")
     if kind in {"string_too_long", "too_long"}:
-        words = _("At most %(most)s characters.") if kind == "string_too_long" else _("At most %(most)s of them.")
+        words = _("At most %(most)s characters.") if kind == "string_too_long" else _("At most %(most)s items.")
         message = words % {"most": f"{problem['ctx']['max_length']:,}"}
     else:
         # What is wrong inside of the tests, the kind says; of a form's own fields, what they should hold.
@@ -310,12 +310,12 @@ class NotJson(ValueError):
 def read_typed_json(text: str) -> Any:
     """The value. Raises NotJson."""
     if has_more_values(text.encode(errors="surrogatepass")):
-        raise NotJson(_("This has more than %(most)s values, which are not read.") % {"most": f"{MOST_VALUES:,}"})
+        raise NotJson(_("Not read: more than %(most)s values.") % {"most": f"{MOST_VALUES:,}"})
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         place = {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
-        raise NotJson(_("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % place) from None
+        raise NotJson(_("Invalid JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % place) from None
     except (ValueError, RecursionError):
-        why = _("Not JSON that can be read: a number is too long, or it is nested too deeply.")
+        why = _("Invalid JSON: a number is too long, or nesting is too deep.")
         raise NotJson(why) from None

@@ -29,11 +29,11 @@ LABELS = {
     _("Task"), _("Step"), _("Tool"), _("Tests"), _("Turns"), _("Plan"), _("Plan, revised"), _("Review"),
     _("Random check"), _("Question"), _("Completeness"), _("Loop chosen"), _("Classified"), _("Verdict"),
     _("Self-evaluation"), _("Critique"), _("Generated tests"), _("Check"), _("Minimum requirements"),
-    _("A person's verdict"), _("Reflection"), _("Classification"), _("Tests written"), _("Repair plan"),
-    _("Diagnosis"), _("Completeness check"), _("Second look"), _("Resumed"), _("Attempts used up"), _("Out of time"),
+    _("Human verdict"), _("Reflection"), _("Classification"), _("Tests written"), _("Repair plan"),
+    _("Diagnosis"), _("Completeness check"), _("Re-check"), _("Resumed"), _("Attempts exhausted"), _("Timed out"),
     _("Over-corrected"), _("Succeeded"), _("Unverified"), _("Over budget"), _("Rejected"), _("Cancelled"),
-    _("handed in"), _("answered"), _("tried again"), _("given up"), _("agreed"), _("overruled"), _("rejected"),
-    _("not good enough"), _("edited"), _("kept"), _("pass"), _("revise"), _("reject"), _("complete"),
+    _("submitted"), _("answered"), _("retried"), _("given up"), _("agreed"), _("overruled"), _("rejected"),
+    _("not good enough"), _("edited"), _("pass"), _("revise"), _("reject"), _("complete"),
     _("incomplete"), _("unchecked"), _("validated"), _("reflected"), _("rewound"), _("fixed"), _("led to"),
     _("actor"), _("escalation"), _("no answer"), _("refused"), _("filtered"), _("called a tool"), _("cut off"),
     _("It sent nothing."), _("It refused without a word."), _("The provider's content filter stopped it."),
@@ -77,7 +77,7 @@ LABELS = {
     _("A schema of the answer came with the task."),
     _("Minimum requirements came with the task."),
     _("A call of a tool came with the task."),
-    _("Tools came with the task; its agent hands in calls."),
+    "Tools came with the task; its agent hands in calls.",
     _("Tools came with the task."),
     _("Running it shows whether it works."),
     _("Reasoning is checked by thinking it through again."),
@@ -142,7 +142,7 @@ SENTENCES = (
     _("something essential is missing: %(said)s"),
     _("its %(what)s is %(number)s, below %(bar)s"),
     _("its %(what)s is %(number)s, at or above %(bar)s, and nothing essential is missing"),
-    _("nothing alike in %(said)s"),
+    "nothing alike in %(said)s",
     _("%(number)s earlier reports"),
     _("%(number)s like it in %(where)s, such as “%(said)s”%(report)s"),
     _("Minimum requirement not met: %(said)s. Found: %(found)s."),
@@ -161,13 +161,40 @@ SENTENCES = (
     _("%(number)s of %(all)s examples of the task hold."),
     _("%(number)s of %(all)s tests that the model wrote pass."),
     _("It does not pass these tests, and nothing shows that they are wrong: %(said)s."),
-    _("%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it."),
+    "%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it.",
     _("The rest passed: %(number)s."),
 )
 
 # Stored texts that are shown in other words. The stored ones stay: old rows have them.
 RENAMED: dict[str, str] = {
+    "Tools came with the task; its agent hands in calls.": _("Tools came with the task; its agent submits calls."),
+    "nothing alike in %(said)s": _("nothing similar in %(said)s"),
+    "%(number)s of %(all)s tests fail by themselves, whatever the code is, so they say nothing of it.": _(
+        "%(number)s of %(all)s tests fail for any code, so they do not count."
+    ),
+    "For a day nothing has arrived.": _("Nothing was delivered for a day."),
+    "The service says that there is nobody at this address any more.": _(
+        "The service reports that this address no longer exists."
+    ),
+    "The worker was lost before the answer was noted: the message may have arrived.": _(
+        "The worker stopped before the response was recorded. The message may have been delivered."
+    ),
+    "A second worker was lost the same way: the message may have arrived, and is given up.": _(
+        "A second worker stopped the same way. The message may have been delivered and is not retried."
+    ),
+    "The service redirects; redirects are not followed.": _("The service sent a redirect. Redirects are not followed."),
+    "The receiver answered 410 Gone.": _("The receiver returned 410 Gone."),
+    "For 30 days it was paused.": _("It was paused for 30 days."),
+    "It could not be made a session; the desk's log says why.": _("No session could be created; see the server log."),
+    "Spans came after the session had ended; they are not in it.": _(
+        "Spans that arrived after the session ended are not included."
+    ),
+    "It was too large to be read whole.": _("The trace was too large to be read completely."),
+    "No session was made of it: its spans hold no messages.": _(
+        "No session was created: the spans contain no messages."
+    ),
 }
+LABELS |= {*RENAMED, *RENAMED.values()}
 
 
 def _pattern_of(sentence: str) -> re.Pattern[str]:

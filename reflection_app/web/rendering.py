@@ -179,7 +179,7 @@ def _code_in_colour(code: str, language: str) -> SafeString:
 
 def not_formatted(plain: SafeString) -> SafeString:
     """The text as it was written, and why it is not laid out."""
-    why = gettext("Not formatted: this page has too much text.")
+    why = gettext("Not formatted: too much text on this page.")
     return format_html('<p class="muted">{}</p>{}', why, plain)
 
 

@@ -193,7 +193,14 @@ def time_left(when: datetime) -> str:
     """How long until: `5 min`, `less than a minute`, `no time`."""
     seconds = (when - timezone.now()).total_seconds()
     if seconds <= 0:
-        return _("no time")
+        return _("0 min")
+    return _("less than a minute") if seconds < MINUTE else _span(seconds)
+
+
+@register.filter
+def time_since(when: datetime) -> str:
+    """How long since: `5 min`, `less than a minute`."""
+    seconds = (timezone.now() - when).total_seconds()
     return _("less than a minute") if seconds < MINUTE else _span(seconds)
 
 

@@ -45,7 +45,7 @@ def test_a_channel_is_added_tested_and_its_address_not_shown(client: Client, pro
         channel = Channel.objects.get()
         assert response["Location"] == reverse("channel", args=("desk", channel.pk))
         tested = client.post(reverse("test_channel", args=("desk", channel.pk)), follow=True).content.decode()
-        assert "The test has arrived." in tested
+        assert "Test delivered." in tested
         assert len(slack.heard) == 1
         pages = [text_of(client, name, channel.pk) for name in ("channel", "edit_channel", "delete_channel")]
     assert "Messages of this channel look like this." in pages[0]
@@ -57,7 +57,7 @@ def test_a_test_that_fails_shows_what_the_service_said_as_text(client: Client, p
     with service("slack", "400 Bad Request", body=b"<b>invalid_payload</b>") as slack:
         channel = make_channel(project, slack)
         page = client.post(reverse("test_channel", args=("desk", channel.pk)), follow=True).content.decode()
-    assert "The test has not arrived: &lt;b&gt;invalid_payload&lt;/b&gt;" in page
+    assert "Test not delivered: &lt;b&gt;invalid_payload&lt;/b&gt;" in page
     assert "<b>invalid" not in page
 
 
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_stays_but_for_the
     page = client.post(reverse("new_channel", args=("desk",)), typed)
     said = page.content.decode()
     assert page.status_code == 400
-    for sentence in ("Choose at least one of them.", "A time of day, such as 22:00.", "The desk does not speak"):
+    for sentence in ("Choose at least one.", "A time of day, such as 22:00.", "The desk does not speak"):
         assert sentence in said
     assert "&lt;b&gt;" in said
     assert "SECabc" not in said
@@ -104,7 +104,7 @@ def test_it_is_switched_off_and_on_and_deleted(client: Client, project: Project)
         assert f">{shown}</button>" in text_of(client, "channel", channel.pk)
     assert client.post(switch, {"to": "the moon"}).status_code == 400
     address = reverse("delete_channel", args=("desk", channel.pk))
-    assert "Delete the channel?" in client.get(address).content.decode()
+    assert "Delete channel?" in client.get(address).content.decode()
     assert client.post(address)["Location"] == reverse("channels", args=("desk",))
     assert not Channel.objects.exists()
 

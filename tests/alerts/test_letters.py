@@ -57,13 +57,13 @@ def test_a_digest_says_what_waits_what_is_overdue_what_was_decided_and_proposed(
 
     assert [send_due_digests(WEDNESDAY), send_due_digests(WEDNESDAY + timedelta(minutes=5))] == [1, 0]
     (letter,) = server.letters
-    assert (letter["To"], letter["Subject"]) == ("daily@example.org", "Support: 3 wait, 2 overdue")
+    assert (letter["To"], letter["Subject"]) == ("daily@example.org", "Support: 3 waiting, 2 overdue")
     body = letter.get_content().replace("\r\n", "\n")
-    assert "2 reviews wait. 1 question waits. Longer than the project's goal: 2." in body
-    yours, _, late = body.partition("Overdue, the oldest first:")
+    assert "2 reviews wait. 1 question waits. Past the SLA target: 2." in body
+    yours, _, late = body.partition("Overdue, oldest first:")
     assert f"https://desk.example/p/desk/reviews/{mine.pk}/" in yours.partition("Yours:")[2]
     assert f"https://desk.example/p/desk/reviews/{free.pk}/" in late
-    assert "Decided in the last day: 1, 1 of them by you" in body
+    assert "Decided in the last day: 1, 1 by you" in body
     assert "Lessons proposed in the last day: 1\n- Two lines\n" in body
     assert str(decided.pk) not in body
     assert question.text not in body
@@ -194,6 +194,6 @@ def test_how_often_is_chosen_in_the_profile(client: Client, project: Project) ->
     assert client.post(reverse("profile"), typed | {"digest": "weekly"}).status_code == 302
     assert Profile.objects.get(user=anna).digest == "weekly"
     page = client.post(reverse("profile"), typed | {"digest": "hourly"})
-    assert (page.status_code, "Daily, weekly or never." in page.content.decode()) == (400, True)
+    assert (page.status_code, "Choose daily, weekly or never." in page.content.decode()) == (400, True)
     assert client.post(reverse("profile"), typed | {"digest": ""}).status_code == 302
     assert Profile.objects.get(user=anna).digest == ""

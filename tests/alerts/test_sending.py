@@ -1,4 +1,4 @@
-"""Messages to channels over real HTTP: gathered, sent once, tried again, held by one worker at a time."""
+"Channel messages over real HTTP: gathered, sent once, tried again, held by one worker at a time."
 
 import json
 import threading
@@ -244,7 +244,7 @@ def assert_switched_off(channel: Channel, admin: Any, reason: str) -> None:
     assert (channel.state, channel.off_reason) == ("off", reason)
     notice = Notification.objects.get(user=admin)
     assert notice.kind == NotificationKind.CHANNEL_OFF
-    assert sentence_of(notice) == "The channel “#slack” is switched off; its page says why."
+    assert sentence_of(notice) == "The channel “#slack” was disabled. See its page for the reason."
     assert path_of(notice) == f"/p/desk/settings/channels/{channel.pk}/"
     entry = AuditEntry.objects.get(action="channel.switched_off")
     assert entry.after == {"reason": reason}
@@ -330,8 +330,8 @@ def test_a_message_whose_worker_died_after_sending_is_sent_once_more_and_says_so
         clock.forward(seconds=2)
         assert send_due(channel.pk, clock=clock)
         first, again = told(slack)
-    assert "possibly sent before" not in str(first)
-    assert "possibly sent before" in str(again)
+    assert "possible duplicate" not in str(first)
+    assert "possible duplicate" in str(again)
     message = only_message()
     assert (message.state, message.losses) == (MessageState.DELIVERED, 1)
     assert [one.error for one in message.log.all()] == [LOST, ""]
@@ -434,7 +434,7 @@ def test_a_digest_is_told_in_the_morning_of_the_project_and_once(project: Projec
         clock.forward(seconds=15)
         assert send_due(channel.pk, clock=clock)
     said = str(told(slack)[0])
-    assert "Waiting reviews: 1, questions: 0, overdue: 1" in said
+    assert "Waiting: 1 reviews, 0 questions; overdue: 1" in said
     assert "Decided in the last day: 1" in said
 
 

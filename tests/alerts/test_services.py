@@ -38,7 +38,7 @@ def note(*excerpts: str, words: str = "A review waits, since 12 min") -> Note:
     return Note(
         title=f"Reflection Desk · {inert('Support <!here>')}",
         lines=lines,
-        all_words="Open the desk",
+        all_words="Open Reflection Desk",
         all_url="https://desk.example/p/x/",
         more=lambda number: f"And {number} more.",
     )

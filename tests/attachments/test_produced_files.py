@@ -33,7 +33,7 @@ def asked_for_report(caller: Caller, **task: Any) -> Run:
 
 
 def facts_of(run: Run) -> list[dict[str, Any]]:
-    """What was found in each file of the run's attempts, in their order."""
+    "Results in each file of the run's attempts, in their order."
     rows = ProducedFile.objects.filter(attempt__run=run).order_by("attempt__number", "place")
     return [row.facts for row in rows if row.facts is not None]
 
@@ -154,7 +154,7 @@ def run(caller: Caller) -> Run:
 def test_a_runs_page_shows_what_was_found_in_each_file_and_how_it_begins(client: Client, run: Run) -> None:
     page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
     text = page.content.decode()
-    assert "A row has another number of fields than the others." in text
+    assert "A row has a different number of fields." in text
     assert "line 3" in text
     assert "North\t10" in text
 
@@ -166,5 +166,5 @@ def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Clie
     row.save()
     page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
     text = page.content.decode()
-    assert "Nobody could look into it, which says nothing of the file." in text
-    assert "There is no sandbox here to open it in." in text
+    assert "This file could not be inspected, so its condition is unknown." in text
+    assert "No sandbox is available to open it." in text

@@ -54,10 +54,10 @@ def test_a_picture_is_shown_and_enlarged(visit: Visit, review: Review) -> None:
 def test_a_box_that_is_drawn_becomes_an_issue_about_the_picture(visit: Visit, review: Review) -> None:
     page = visit(given.member(review.project)).go(f"/p/desk/reviews/{review.pk}/")
     page.wait_for_selector("[data-keys=ready]")
-    expect(page.get_by_role("button", name="Mark a place")).to_have_count(0)
+    expect(page.get_by_role("button", name="Mark area")).to_have_count(0)
     page.get_by_role("button", name="Claim and decide").click()
-    page.get_by_role("button", name="Mark a place").click()
-    expect(page.get_by_text("Draw a box around what is wrong.")).to_be_visible()
+    page.get_by_role("button", name="Mark area").click()
+    expect(page.get_by_text("Draw a box around the problem.")).to_be_visible()
     drawn(page)
     expect(page.get_by_role("dialog")).to_have_count(0)
     row = page.locator("[data-issue-row]").last

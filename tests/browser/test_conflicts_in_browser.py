@@ -65,14 +65,14 @@ def test_conflicts_are_settled_one_after_the_other_by_keys(visit: Visit, project
     press(page, "m")
     expect(page.locator("#merge-name")).to_be_focused()
     page.fill("#merge-content", "客户要求什么格式,就用什么格式返回。")
-    page.get_by_role("button", name="Merge in these words").click()
-    expect(page.get_by_role("heading", name="No conflict is open")).to_be_visible()
+    page.get_by_role("button", name="Merge with this text").click()
+    expect(page.get_by_role("heading", name="No open conflicts")).to_be_visible()
     assert settlement_of(oldest) == ("settled", "merged")
 
     page.goto(page.url + f"{oldest.pk}/")
     ready(page, oldest)
     press(page, "u")
-    expect(page.get_by_role("heading", name="Settle it")).to_be_visible()
+    expect(page.get_by_role("heading", name="Resolve")).to_be_visible()
     assert settlement_of(oldest) == ("open", "")
 
     ready(page, oldest)

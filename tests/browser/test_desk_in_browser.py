@@ -43,7 +43,7 @@ def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: Non
     # The server is a process of its own, with the settings of life.
     User.objects.filter(pk=user.pk).update(password=make_password(given.PASSWORD, hasher="pbkdf2_sha256"))
     page = visit(None).go("/")
-    page.get_by_label("User name").fill(user.username)
+    page.get_by_label("Username").fill(user.username)
     page.get_by_label("Password").fill(given.PASSWORD)
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("link", name="New task").first.click()
@@ -62,8 +62,8 @@ def test_a_live_page_keeps_what_the_reader_opened(visit: Visit) -> None:
     page = visit(given.member(project)).go(f"/p/desk/runs/{run.pk}/")
     expect(page.locator("[data-live-state]")).to_have_text("Live")
     finished_run(run)
-    expect(page.get_by_text("This run waits for a person.")).to_be_visible()
-    page.get_by_text("Request and answer").first.click()
+    expect(page.get_by_text("This run is waiting for a reviewer.")).to_be_visible()
+    page.get_by_text("Request and response").first.click()
     claim_review(Review.objects.get(), actor=Actor(user=given.member(project)))
     expect(page.locator(".callout")).to_contain_text("is on it")
     expect(page.locator("#step-1-details")).to_have_attribute("open", "")
@@ -109,7 +109,7 @@ def test_the_page_recovers_when_the_server_was_away(visit: Visit, server: Server
     finished_run(run)
     server.start()
     expect(page.locator("[data-live-state]")).to_have_text("Live")
-    expect(page.get_by_text("This run waits for a person.")).to_be_visible()
+    expect(page.get_by_text("This run is waiting for a reviewer.")).to_be_visible()
     expect(page.locator("#run-steps > li")).to_have_count(4)
     expect(page.locator("#run-attempts > article")).to_have_count(1)
 
@@ -150,7 +150,7 @@ def test_reviews_are_decided_by_keyboard_alone(visit: Visit) -> None:
     assert first.decision_reason == "no and 1 again"
     ready(page).keyboard.press("a")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Nothing waits for a review")).to_be_visible()
+    expect(page.get_by_text("No open reviews")).to_be_visible()
     second.refresh_from_db()
     assert second.decision == "approve"
 
@@ -163,7 +163,7 @@ def test_issues_are_added_and_taken_out(visit: Visit) -> None:
     page.keyboard.press("o")
     page.keyboard.press("2")
     expect(page.locator("[data-issue-row]")).to_have_count(1)
-    page.get_by_role("button", name="Add an issue").click()
+    page.get_by_role("button", name="Add issue").click()
     page.keyboard.type("Too short")
     page.locator("[data-issue-remove]").first.click()
     page.keyboard.press("Control+Enter")

@@ -28,7 +28,7 @@ def opened(visit: Visit, review: Review, *, scheme: str = "light") -> Page:
 def test_a_key_opens_the_answer_and_two_keys_decide_with_the_text(visit: Visit) -> None:
     review = revised("desk")
     page = opened(visit, review)
-    field = page.get_by_label("The answer as it is to be")
+    field = page.get_by_label("Edited answer")
     expect(field).to_be_hidden()
     page.keyboard.press("e")
     expect(field).to_be_focused()
@@ -54,7 +54,7 @@ def test_what_was_typed_outlives_a_reload_and_leaving_asks_first(visit: Visit) -
     page.on("dialog", leave)
     page.reload()
     assert asked == ["beforeunload"]
-    page.get_by_role("button", name="Put it back").click()
-    field = page.get_by_label("The answer as it is to be")
+    page.get_by_role("button", name="Restore").click()
+    field = page.get_by_label("Edited answer")
     expect(field).to_be_visible()
     expect(field).to_have_value(f"Mine. {review.attempt.content}")

@@ -55,7 +55,7 @@ def test_rules_are_seen_at_work_before_they_are_saved_and_the_project_goes_with_
     page.get_by_label("Sessions (days)").fill("ever")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_label("Sessions (days)")).to_have_accessible_description(
-        "A whole number from 1 to 3,650, or nothing for ever."
+        "Enter a whole number from 1 to 3,650, or leave empty to retain data forever."
     )
     page.get_by_label("Sessions (days)").fill("20")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -64,25 +64,25 @@ def test_rules_are_seen_at_work_before_they_are_saved_and_the_project_goes_with_
     is_clean(page, tmp_path / f"asks-{scheme}")
     page.get_by_role("button", name="Save and delete").click()
     expect(page.get_by_text("Saved. What is older")).to_be_visible()
-    page.get_by_role("button", name="Delete it now").click()
+    page.get_by_role("button", name="Delete now").click()
     expect(page.get_by_text("The worker is deleting")).to_be_visible()
     carry_out_retention(RetentionRun.objects.get().pk)
     page.goto(page.url)
     expect(page.get_by_text("Runs: 1 · Sessions: 1")).to_be_visible()
     is_clean(page, tmp_path / f"kept-{scheme}")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download the project").click()
+        page.get_by_role("link", name="Download project").click()
     assert download.value.suggested_filename == "project-desk.zip"
     with zipfile.ZipFile(download.value.path()) as archive:
         assert archive.testzip() is None
-    page.get_by_role("link", name="Delete the project …").click()
+    page.get_by_role("link", name="Delete project …").click()
     page.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_text("Type the project's name just as it is")).to_be_visible()
     is_clean(page, tmp_path / f"delete-{scheme}")
     page.get_by_label("To confirm, type the project's name").fill("Desk")
     assert visitor.complaints == []
     page.get_by_role("button", name="Delete permanently").click()
-    expect(page.get_by_text("The project “Desk” is deleted.")).to_be_visible()
+    expect(page.get_by_text("Project “Desk” deleted.")).to_be_visible()
     assert Project.objects.get().deleted_at is not None
     # What a page that was left asked for meanwhile is refused: the project is nobody's any more.
     visitor.complaints[:] = [said for said in visitor.complaints if "Error Code 404" not in said]

@@ -33,8 +33,8 @@ def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callab
     joining = guest.go(link.removeprefix(guest.address))
     expect(joining.get_by_role("heading")).to_have_text("Join The Team")
     is_clean(joining)
-    joining.get_by_role("link", name="Create an account").click()
-    joining.get_by_label("User name").fill("ben")
+    joining.get_by_role("link", name="Create account").click()
+    joining.get_by_label("Username").fill("ben")
     joining.get_by_label("Password", exact=True).fill(given.PASSWORD)
     joining.get_by_label("Confirm password").fill(given.PASSWORD)
     is_clean(joining)
@@ -51,7 +51,7 @@ def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callab
     expect(page.get_by_text("ben is Viewer now.")).to_be_visible()
     page.get_by_role("link", name="Remove ben").click()
     is_clean(page)
-    page.get_by_role("button", name="Remove the member").click()
+    page.get_by_role("button", name="Remove member").click()
     expect(page.get_by_text("ben is no longer a member.")).to_be_visible()
 
 
@@ -65,8 +65,8 @@ def test_a_key_is_made_shown_once_and_revoked(visit: Callable[..., Visitor]) -> 
     page.reload()
     expect(page.locator("#secret")).to_have_count(0)
     page.get_by_role("link", name="Revoke pipeline").click()
-    page.get_by_role("button", name="Revoke the key").click()
-    expect(page.get_by_text("The key “pipeline” no longer works.")).to_be_visible()
+    page.get_by_role("button", name="Revoke key").click()
+    expect(page.get_by_text("API key “pipeline” revoked.")).to_be_visible()
 
 
 def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) -> None:
@@ -87,8 +87,8 @@ def test_an_authenticator_app_is_set_up(visit: Callable[..., Visitor]) -> None:
     visitor = visit(user, scheme="dark")
     visitor.page.set_viewport_size({"width": 390, "height": 900})
     page = visitor.go("/account/two-factor/")
-    page.get_by_role("link", name="Set it up").click()
-    expect(page.get_by_role("heading", name="Is it you?")).to_be_visible()
+    page.get_by_role("link", name="Set up").click()
+    expect(page.get_by_role("heading", name="Confirm your identity")).to_be_visible()
     is_clean(page)
     page.get_by_label("Password").fill(given.PASSWORD)
     page.get_by_role("button", name="Go on").click()
@@ -97,8 +97,8 @@ def test_an_authenticator_app_is_set_up(visit: Callable[..., Visitor]) -> None:
     assert picture.evaluate("image => image.naturalWidth") > 0
     is_clean(page)
     secret = page.locator("form code").inner_text()
-    page.get_by_label("Code of the app").fill(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
-    page.get_by_role("button", name="Turn it on").click()
-    expect(page.get_by_text("Two-factor login is on.")).to_be_visible()
+    page.get_by_label("Code").fill(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+    page.get_by_role("button", name="Turn on").click()
+    expect(page.get_by_text("Two-factor login turned on.")).to_be_visible()
     expect(page.locator(".recovery-codes li")).to_have_count(10)
     is_clean(page)

@@ -106,7 +106,7 @@ def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, e
     expect(page.locator("#notebook-q")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    expect(page.locator("dialog[open]")).to_contain_text("Approve it, and go to the next")
+    expect(page.locator("dialog[open]")).to_contain_text("Approve, then next")
     page.keyboard.press("a")
     page.keyboard.press("Escape")
     page.keyboard.press("m")

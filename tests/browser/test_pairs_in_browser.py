@@ -38,7 +38,7 @@ def test_each_key_says_what_stands_on_its_button(visit: Visit, project: Project)
     wanted = ["left", "right", "tie", "tie", "both_bad", "left", "right"]
     judged = PairJudgement.objects.filter(state="judged").order_by("judged_at")
     assert list(judged.values_list("choice", flat=True)) == wanted
-    expect(page.get_by_text("You found the right answer better.")).to_be_visible()
+    expect(page.get_by_text("You preferred the right answer.")).to_be_visible()
     pressed(page, "u")
     assert PairJudgement.objects.filter(state="judged").count() == 6
     pressed(page, "s")
@@ -49,7 +49,7 @@ def test_keys_that_are_typed_into_a_reason_judge_nothing(visit: Visit, project: 
     make_set(project, 2)
     page = visit(given.member(project)).go("/p/desk/comparisons/")
     page.get_by_role("button", name="Compare", exact=True).first.click()
-    ready(page).get_by_text("Say why").click()
+    ready(page).get_by_text("Reason").click()
     page.get_by_label("Reason").fill("0 of 2")
     page.get_by_label("Reason").press("1")
     assert not PairJudgement.objects.filter(state="judged").exists()

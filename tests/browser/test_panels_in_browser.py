@@ -77,7 +77,7 @@ def test_three_judge_blindly_and_a_fourth_settles_it(visit: Visit) -> None:
     assert fresh(panel).state == PanelState.SETTLED
 
     anna.go(f"/p/desk/reviews/{Review.objects.filter(panel=panel).first().pk}/")  # type: ignore[union-attr]
-    expect(anna.page.get_by_text("They gave different verdicts.")).to_be_visible()
+    expect(anna.page.get_by_text("The verdicts differ.")).to_be_visible()
     looked_at(anna.page)
     anna.go("/p/desk/reviews/agreement/")
     expect(anna.page.get_by_role("heading", name="All reviewers")).to_be_visible()

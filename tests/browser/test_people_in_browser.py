@@ -83,7 +83,7 @@ def test_the_holder_assigns_it_to_another_with_a_note_and_the_other_finds_it(
     page = visit(giver).go(f"/p/talking/reviews/{review.pk}/")
     page.get_by_role("button", name="Claim and decide").click()
     page.locator("#assign summary").click()
-    page.get_by_label("To whom").select_option("anna")
+    page.get_by_label("Assignee").select_option("anna")
     page.get_by_label("Note").fill("The third line has no verb.")
     is_clean(page)
     page.locator("#assign").get_by_role("button", name="Assign").click()

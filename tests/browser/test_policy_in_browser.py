@@ -36,7 +36,7 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_pa
     for score in (20, 55, 60, 90):
         judged_run(project, score=score, agent="billing")
     page = visit(given.member(project, Role.ADMIN), scheme=scheme).go(PAGE)
-    page.get_by_role("button", name="Add a rule").click()
+    page.get_by_role("button", name="Add rule").click()
     new = page.get_by_label("Name (optional)").nth(2)
     expect(new).to_be_focused()
     new.fill("Low scores")
@@ -47,14 +47,14 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_pa
     rule.get_by_role("button", name="Up").click()
     expect(page.locator("#rule-2").get_by_role("button", name="Up")).to_be_focused()
     assert names_in(page) == ["", "Low scores", ""]
-    page.get_by_role("button", name="Try it on the last 30 days").click()
+    page.get_by_role("button", name="Test on last 30 days").click()
     expect(page.get_by_text("Would have asked for 0 of 4.")).to_be_visible()
     page.locator('[name="rules.1.agents"]').first.fill("billing")
     page.locator("#rule-1 summary").click()
-    page.get_by_label("Random share, %").first.fill("0")
-    page.get_by_role("button", name="Try it on the last 30 days").click()
-    expect(page.get_by_text("A number above 0, at most 100.")).to_be_visible()
-    page.get_by_label("Random share, %").first.fill("100")
+    page.get_by_label("Random sample, %").first.fill("0")
+    page.get_by_role("button", name="Test on last 30 days").click()
+    expect(page.get_by_text("Enter a number above 0 and at most 100.")).to_be_visible()
+    page.get_by_label("Random sample, %").first.fill("100")
     page.get_by_label("Score below").nth(1).press("Enter")
     expect(page.get_by_text("Would have asked for 3 of 4.")).to_be_visible()
     assert len(saved().rules) == 2

@@ -65,8 +65,8 @@ def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visi
     reviews = waiting_rows(project, 6)
     page = listening(visit(given.member(project)).go(QUEUE))
     page.get_by_text("More filters").click()
-    page.get_by_label("Score at least").fill("4")
-    page.get_by_label("Score at least").press("Tab")
+    page.get_by_label("Minimum score").fill("4")
+    page.get_by_label("Minimum score").press("Tab")
     expect(page.locator(".queue > .row")).to_have_count(2)
     assert "min_score=4" in page.url
     page.get_by_role("link", name="Unclaimed").click()
@@ -108,8 +108,8 @@ def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, bro
 
 def test_deciding_together_is_offered_where_something_can_be_ticked(visit: Visit, project: Project) -> None:
     page = listening(visit(given.member(project)).go(QUEUE))
-    every = page.get_by_role("button", name="Decide all of this view")
-    expect(page.get_by_role("link", name="Earlier bulk decisions")).to_be_visible()
+    every = page.get_by_role("button", name="Decide all in view")
+    expect(page.get_by_role("link", name="Bulk decision history")).to_be_visible()
     expect(every).to_be_hidden()
     review = waiting_rows(project, 1)[0]
     claim_review(review, actor=Actor(user=given.member(project)))

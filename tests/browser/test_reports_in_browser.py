@@ -35,13 +35,13 @@ def test_a_person_corrects_the_class_and_accepts_an_instruction(visit: Visit) ->
     page = visit(given.member(project)).go(f"/p/desk/reports/{report.reflection_id}/")
     page.get_by_role("button", name="Accept").click()
     expect(page.get_by_text("Accepted", exact=True)).to_be_visible()
-    page.get_by_text("Another class?").click()
-    page.get_by_role("button", name="Correct the class").click()
-    expect(page.get_by_text("This is missing.")).to_be_visible()
+    page.get_by_text("Correct class").click()
+    page.get_by_role("button", name="Save correction").click()
+    expect(page.get_by_text("This field is required.")).to_be_visible()
     page.get_by_label("3.3.1 Model capability").check()
     page.get_by_label("Why", exact=True).fill("第四次了")
-    page.get_by_role("button", name="Correct the class").click()
-    expect(page.get_by_text("The tree said 3.3.2 Decision error.")).to_be_visible()
+    page.get_by_role("button", name="Save correction").click()
+    expect(page.get_by_text("Computed class: 3.3.2 Decision error.")).to_be_visible()
     instruction.refresh_from_db()
     assert instruction.state == "accepted"
     assert Report.objects.get().corrected_type == "3.3.1"
@@ -52,7 +52,7 @@ def test_the_list_is_filtered_without_a_reload(visit: Visit) -> None:
     kept_report(begun_run(project))
     kept_report(begun_run(project), type="3.3.5", surface_issue="Another one")
     page = visit(given.member(project)).go("/p/desk/reports/")
-    page.get_by_label("Class of error").select_option("3.3.5")
+    page.get_by_label("Error class").select_option("3.3.5")
     expect(page.get_by_text("仅收集了 3 篇论文")).to_have_count(0)
     expect(page.get_by_text("Another one")).to_be_visible()
     assert page.url.endswith("type=3.3.5") or "type=3.3.5" in page.url

@@ -60,12 +60,12 @@ def test_the_decision_stays_in_view_while_one_reads(visit: Visit) -> None:
 def test_the_comparison_is_in_one_column_where_the_screen_is_narrow(visit: Visit) -> None:
     page = opened(visit, revised("desk"))
     page.set_viewport_size({"width": 1400, "height": 900})
-    expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
+    expect(page.get_by_role("region", name="Side by side")).to_be_hidden()
     page.get_by_role("heading", name="Earlier attempts").click()
-    expect(page.get_by_role("region", name="Both attempts side by side")).to_be_visible()
+    expect(page.get_by_role("region", name="Side by side")).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 900})
-    expect(page.get_by_role("region", name="Both attempts in one column")).to_be_visible()
-    expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
+    expect(page.get_by_role("region", name="Unified")).to_be_visible()
+    expect(page.get_by_role("region", name="Side by side")).to_be_hidden()
 
 
 def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser: Browser, server: Server) -> None:
@@ -77,7 +77,7 @@ def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser
     page = context.new_page()
     page.goto(f"{server.address}/p/desk/reviews/{review.pk}/")
     page.get_by_role("heading", name="Earlier attempts").click()
-    expect(page.get_by_role("region", name="Both attempts side by side")).to_contain_text("seven")
+    expect(page.get_by_role("region", name="Side by side")).to_contain_text("seven")
     page.get_by_text("Raw text").click()
     expect(page.locator("#answer-raw pre")).to_be_visible()
     page.get_by_role("button", name="Claim and decide").click()

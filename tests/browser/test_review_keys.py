@@ -57,7 +57,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def held_back(page: Page) -> list[Route]:
-    """The decisions that the page sends from now on, which arrive when the test lets them."""
+    "Decisions that the page sends from now on, which arrive when the test lets them."
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -152,10 +152,10 @@ def test_an_issue_that_was_taken_out_is_put_back(visit: Visit, project: Project)
     press(page, "o", "2", "Escape", "i")
     page.keyboard.type("Too short")
     page.get_by_label("Severity of issue 2").select_option("critical")
-    page.get_by_label("Place of issue 2").fill("$.items[2]")
+    page.get_by_label("Path of issue 2").fill("$.items[2]")
     page.locator("[data-issue-remove]").nth(1).click()
     expect(page.locator("[data-issue-row]")).to_have_count(1)
-    page.get_by_role("button", name="Put the last one back").click()
+    page.get_by_role("button", name="Undo remove").click()
     expect(page.get_by_label("Description of issue 2")).to_have_value("Too short")
     expect(page.get_by_label("Severity of issue 2")).to_have_value("critical")
     press(page, "Control+Enter")
@@ -188,7 +188,7 @@ def test_j_and_k_and_the_arrows_go_through_the_view_and_claim_nothing(visit: Vis
     press(painted(page, third), "k")
     press(painted(page, second), "ArrowLeft")
     press(painted(page, first), "k")
-    expect(page.get_by_text("This is the first of this view.")).to_be_visible()
+    expect(page.get_by_text("This is the first item in this view.")).to_be_visible()
     assert not Review.objects.exclude(state=ReviewState.WAITING).exists()
 
 
@@ -209,7 +209,7 @@ def test_the_queue_is_gone_through_searched_and_claimed_by_keys(visit: Visit, pr
     press(page, "Escape")
     expect(page.get_by_role("searchbox")).not_to_be_focused()
     press(page, "?")
-    expect(page.get_by_role("dialog").get_by_text("The next row")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_text("Next row")).to_be_visible()
     press(page, "Escape")
     page.goto(page.url.split("?")[0])
     page.wait_for_selector("body[data-keys=ready]")
@@ -220,7 +220,7 @@ def test_the_queue_is_gone_through_searched_and_claimed_by_keys(visit: Visit, pr
 def test_a_slash_leads_from_an_item_to_the_search_of_the_queue(visit: Visit, project: Project) -> None:
     page = opened(visit, given.waiting_review(project))
     press(page, "/")
-    expect(page.get_by_role("searchbox", name="Search the task")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Search tasks")).to_be_focused()
     page.keyboard.type("a kettle")
     expect(page).to_have_url(re.compile("q=a(%20|[+])kettle"))
 
@@ -229,7 +229,7 @@ def test_what_is_typed_before_the_page_was_painted_keeps_its_spaces(visit: Visit
     page = opened(visit, given.waiting_review(project))
     page.add_init_script("globalThis.requestAnimationFrame = () => 0;")
     press(page, "/")
-    search = page.get_by_role("searchbox", name="Search the task")
+    search = page.get_by_role("searchbox", name="Search tasks")
     expect(search).to_be_focused()
     page.keyboard.type("a kettle")
     expect(search).to_have_value("a kettle")
@@ -441,7 +441,7 @@ def test_u_takes_back_what_a_key_has_just_decided_or_skipped(visit: Visit, proje
     painted(page, second)
     expect(page.get_by_text("You skipped")).to_be_visible()
     press(page, "u")
-    expect(page.get_by_text("It comes to you again.")).to_be_visible()
+    expect(page.get_by_text("The review is back in your queue.")).to_be_visible()
     assert not ReviewSkip.objects.exists()
 
 

@@ -34,7 +34,7 @@ def type_and_wait(page: Page, text: str) -> None:
 
 def test_keys_open_it_choose_and_lead_to_what_was_chosen(visit: Visit, things: Things) -> None:
     page = visit(given.member(things.project)).go("/p/desk/tickets/")
-    dialog, field = page.locator("[data-search]"), page.get_by_role("combobox", name="Search the project")
+    dialog, field = page.locator("[data-search]"), page.get_by_role("combobox", name="Search project")
     page.keyboard.press("/")
     expect(field).to_be_focused()
     type_and_wait(page, "kettle")
@@ -65,7 +65,7 @@ def test_escape_closes_it_and_the_focus_is_where_it_was(visit: Visit, things: Th
     page.keyboard.press("Control+k")
     expect(dialog).to_be_visible()
     type_and_wait(page, "nothing has this")
-    expect(page.locator("[data-search-said]")).to_have_text("Nothing found")
+    expect(page.locator("[data-search-said]")).to_have_text("No results")
     expect(page.get_by_role("listbox")).to_be_hidden()
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()

@@ -40,7 +40,7 @@ def test_new_turns_reflections_and_the_end_come_by_themselves(visit: Callable[..
     add_turns(
         transcript, TurnsInput.model_validate({"messages": turns("**Later**", "e", "f", "g", "h")}), actor=Actor()
     )
-    expect(page.get_by_text("A reflection is being made.")).to_be_visible()
+    expect(page.get_by_text("Reflection in progress.")).to_be_visible()
     advance(transcript.run_id)
     expect(page.get_by_role("heading", name="Reflection 2")).to_be_visible()
     expect(page.get_by_text("at line 2")).to_be_visible()

@@ -46,13 +46,13 @@ def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
     is_clean(page)
     page.locator("body[data-keys=ready]").wait_for()
     page.keyboard.press("1")
-    expect(page.get_by_label("What to do differently, or why")).to_be_focused()
+    expect(page.get_by_label("Instructions or reason")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#error-reason")).to_contain_text("Say what is to be done differently")
     is_clean(page)
-    page.get_by_label("What to do differently, or why").fill("Find five papers.")
+    page.get_by_label("Instructions or reason").fill("Find five papers.")
     page.get_by_role("button", name="Redo with instructions").click()
-    expect(page.get_by_text("You ordered it to be done again.")).to_be_visible()
+    expect(page.get_by_text("You ordered a redo.")).to_be_visible()
     advance(review.run_id)
     assert ticket_of(review.run).repair_plan[0] == "Find five papers."
 
@@ -60,9 +60,9 @@ def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
 def test_a_ticket_is_closed_with_a_reason(visit: Callable[..., Visitor]) -> None:
     run = external_run(project=given.project("closing"))
     page = visit(given.member(run.project)).go(f"/p/closing/tickets/{ticket_of(run).ticket_id}/")
-    page.get_by_role("button", name="Close the ticket").click()
+    page.get_by_role("button", name="Close ticket").click()
     expect(page.locator("#error-reason")).to_contain_text("Say why it is closed")
     is_clean(page)
     page.get_by_label("Why").fill("Withdrawn.")
-    page.get_by_role("button", name="Close the ticket").click()
+    page.get_by_role("button", name="Close ticket").click()
     expect(page.get_by_text("was cancelled")).to_be_visible()

@@ -55,7 +55,7 @@ def test_one_pair_after_another_until_none_is_left(project: Project) -> None:
     assert second != first
     html = re.sub(r"\s+", " ", client.get(second).content.decode())
     assert "2 of 2" in html
-    assert "You found the left answer better." in html
+    assert "You preferred the left answer." in html
     done = client.post(second, {"choice": "both_bad", "lease_token": token_of(second)}, follow=True)
     assert "No pair waits for you" in done.content.decode()
     assert list(PairJudgement.objects.order_by("judged_at").values_list("choice", "reason")) == [
@@ -139,8 +139,8 @@ def test_an_admin_makes_a_set_for_a_pipeline_closes_it_and_opens_it(project: Pro
     ("typed", "told"),
     [
         ({"name": ""}, "Give it a name"),
-        ({"wanted": "6"}, "A whole number from 1 to 5."),
-        ({"most": "x"}, "A whole number from 1 to 1,000."),
+        ({"wanted": "6"}, "Enter a whole number from 1 to 5."),
+        ({"most": "x"}, "Enter a whole number from 1 to 1,000."),
         ({}, "No two different answers to the same task fit"),
     ],
 )
@@ -173,7 +173,7 @@ def test_ratings_are_shown_with_their_intervals_and_how_far_to_believe_them(proj
     html = re.sub(r"\s+", " ", page(client, "comparison_ratings", query=f"?set={made.pk}"))
     assert html.index(NEW) < html.index(OLD)
     assert "95 % interval" in html
-    assert "No pair was judged by two people yet." in html
+    assert "No pair has two judgments yet." in html
     assert "The pairs that were judged do not differ in their prompt versions" in page(
         client, "comparison_ratings", query="?by=prompt"
     )

@@ -1,4 +1,4 @@
-"""The page of calibration with its import of labels, read without a browser's help."""
+"The page of calibration with its label import, read without a browser's help."
 
 import json
 from datetime import UTC, datetime
@@ -38,13 +38,13 @@ def uploaded(client: Client, content: bytes) -> str:
 def test_a_file_is_imported_listed_and_deleted(client: Client, project: Project) -> None:
     given.logged_in(client, project, Role.CURATOR)
     told = uploaded(client, lines([label("a"), *labels_of(SPLIT, "b", verdict="REJECT")]))
-    assert "The labels are imported." in told
+    assert "Labels imported." in told
     assert "labels.jsonl" in told
     assert "2 verdicts" in told
     delete = reverse("delete_judgements", args=["desk", JudgementImport.objects.get().pk])
     assert delete in told
     assert client.get(delete)["Location"] == reverse("calibration", args=["desk"])
-    assert "The import is deleted." in unescape(client.post(delete, follow=True).content.decode())
+    assert "Import deleted." in unescape(client.post(delete, follow=True).content.decode())
     assert not JudgedItem.objects.exists()
 
 
@@ -87,13 +87,13 @@ def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, pr
     attempt = judged_run(project).attempt
     others = judged_run(given.project("elsewhere")).attempt
     for item in (attempt.pk, attempt.run_id, others.pk):
-        imported(project, [label(str(item), text="What was judged")])
+        imported(project, [label(str(item), text="Reviewed items")])
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert told.count(reverse("run", args=["desk", attempt.run_id])) == 2
     assert str(others.run_id) not in told
     assert str(others.pk) in told
-    assert "What was judged" in told
+    assert "Reviewed items" in told
 
 
 def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Client, project: Project) -> None:
@@ -109,7 +109,7 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     )
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
-    assert "1 imported item is left out: people have no majority there." in told
+    assert "1 imported item is excluded: no majority among its human labels." in told
     assert "12 imported labels" in told
     assert "83 %" in told  # 10 of 12 agree
     assert "0.67" in told  # (10/12 − 1/2) / (1 − 1/2)
@@ -117,7 +117,7 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     cell = "said=PASS&people=REJECT#behind"
     assert cell in told
     behind = page(client, "calibration", query="?source=imported&critic=gpt&version=&said=PASS&people=REJECT")
-    assert "The critic said Pass, people said Reject" in behind
+    assert "Critic: Pass, human: Reject" in behind
     assert "<bdi>b0</bdi>" in behind
     assert "<bdi>b1</bdi>" in behind
     assert "<bdi>a0</bdi>" not in behind

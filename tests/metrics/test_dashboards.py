@@ -66,7 +66,7 @@ def test_a_name_is_given_once_by_each(client: Client, project: Project) -> None:
     own(project, client)
     answer = client.post(NEW, {"name": "Mine", "tile": TILES})
     assert answer.status_code == 400
-    assert "There is a dashboard of this name already." in answer.content.decode()
+    assert "A dashboard with this name already exists." in answer.content.decode()
     keep_dashboard(project, DashboardInput(name="Mine"), actor=Actor(user=given.member(project)))
 
 
@@ -108,7 +108,7 @@ def test_who_only_reads_makes_dashboards_for_themselves_alone(client: Client, pr
     assert b'name="is_shared"' not in client.get(NEW).content
     answer = client.post(NEW, {"name": "For all", "tile": TILES, "is_shared": "on"})
     assert answer.status_code == 400
-    assert "Reviewers may share dashboards." in answer.content.decode()
+    assert "Sharing a dashboard requires permission to review." in answer.content.decode()
     assert not Dashboard.objects.exists()
     assert client.post(NEW, {"name": "For me", "tile": TILES}).status_code == 302
 

@@ -35,7 +35,7 @@ def test_a_change_that_may_be_chance_is_judged_as_nothing() -> None:
     found = change(share(8, 10), share(6, 10), better="up")
     assert found is not None
     assert (found.words, found.verdict) == ("+20 points", "plain")
-    assert found.note.startswith("may be chance")
+    assert found.note.startswith("not significant yet")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_change_that_may_be_chance_is_judged_as_nothing() -> None:
         (2.0, 1.0, "+100 %", "bad"),
         (1.05, 1.0, "+5 %", "plain"),
         (0.5, 1.0, "−50 %", "good"),
-        (1.0, 1.0, "as before", "plain"),
+        (1.0, 1.0, "no change", "plain"),
     ],
 )
 def test_a_mean_changes_by_its_part(now: float, before: float, words: str, verdict: str) -> None:
@@ -72,7 +72,7 @@ def test_a_period_of_fewer_than_ten_is_not_compared(now: int, before: int) -> No
 def test_a_change_says_of_how_many_each_period_is() -> None:
     found = change(share(90, 1_000), share(60, 100), better="up")
     assert found is not None
-    assert found.sizes == "n = 1,000, before 100"
+    assert found.sizes == "n = 1,000, previously 100"
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Clien
     assert rate.of == "50"
     behind = client.get(rate.href)
     assert behind.context["behind"].runs.count() == 50
-    assert "Runs behind “Success with reflection”" in behind.text
+    assert "Runs for “Success with reflection”" in behind.text
     succeeded = {figure.run_id for figure in figures if figure.enabled_succeeded}
     parts = {part.words: part.query for part in behind.context["behind"].parts}
     did = client.get(f"/p/desk/runs/?{parts['Those that did']}").context["behind"].runs
@@ -117,12 +117,12 @@ def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, p
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("since=yesterday", "First day: Write a day like 2026-01-31."),
-        ("since=2026-02-30&until=2026-03-01", "First day: Write a day like 2026-01-31."),
-        ("until=9999999-01-01", "Last day: Write a day like 2026-01-31."),
-        ("since=2026-03-02&until=2026-03-01", "First day: The first day is after the last one."),
-        ("since=2020-01-01&until=2026-03-01", "First day: At most 366 days at once."),
-        ("since=0001-01-01&until=0001-01-02", "First day: This is no day of a calendar that the desk has."),
+        ("since=yesterday", "First day: Enter a date such as 2026-01-31."),
+        ("since=2026-02-30&until=2026-03-01", "First day: Enter a date such as 2026-01-31."),
+        ("until=9999999-01-01", "Last day: Enter a date such as 2026-01-31."),
+        ("since=2026-03-02&until=2026-03-01", "First day: The start date is after the end date."),
+        ("since=2020-01-01&until=2026-03-01", "First day: A period has at most 366 days."),
+        ("since=0001-01-01&until=0001-01-02", "First day: The start date is too early."),
     ],
 )
 def test_days_that_are_none_are_named_and_the_usual_time_is_shown(
@@ -171,16 +171,16 @@ def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, p
 
 def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project: Project) -> None:
     given.logged_in(client, project)
-    assert "No run has ended yet" in client.get(address(project)).text
+    assert "No finished runs yet" in client.get(address(project)).text
     fill(project, runs=3, days=2, is_scripted=True)
     Run.objects.filter(project=project, state="finished").update(is_scripted=True)
     page = client.get(address(project)).text
-    assert "Only demonstration runs so far" in page
+    assert "Only demo runs so far" in page
     assert "?scripted=1" in page
     assert client.get(address(project, "?scripted=1")).context["metrics"].figures["runs"].value == 3
     fill(project, runs=3, days=2)
-    assert "No run matches" in client.get(address(project, "?agent=nobody")).text
-    assert "No run ended in this time" in client.get(address(project, "?since=2020-01-01&until=2020-02-01")).text
+    assert "No matching runs" in client.get(address(project, "?agent=nobody")).text
+    assert "No runs finished in this period" in client.get(address(project, "?since=2020-01-01&until=2020-02-01")).text
 
 
 def test_the_files_have_the_figures_of_the_page(client: Client, project: Project) -> None:

@@ -106,7 +106,7 @@ def test_one_that_holds_instead_retires_the_other_and_leads_to_the_next(curator:
     assert (trail.target_id, trail.after["settlement"]) == (conflict.pk, "superseded")
     said = curator.get(page("conflict", conflict)).text
     assert trail.actor_label in said
-    assert "let one hold instead of the other" in said
+    assert "replaced one entry with the other" in said
 
 
 def test_a_merge_in_other_words_is_taken_back_with_everything_in_it(curator: Client, project: Project) -> None:
@@ -268,7 +268,7 @@ def test_one_that_narrows_another_is_no_conflict_to_settle_and_can_be_linked_wit
     assert "data-queue-row" not in curator.get(page("conflicts")).text
     assert "data-queue-row" in curator.get(page("conflicts"), {"kind": "refinement"}).text
     assert post(curator, conflict, "keep_both").status_code == 302
-    assert "One narrows the other" in curator.get(reverse("entry", args=["desk", conflict.first_id])).text
+    assert "Refinement" in curator.get(reverse("entry", args=["desk", conflict.first_id])).text
 
 
 def test_more_conflicts_take_no_more_queries(admin: Caller) -> None:

@@ -40,7 +40,7 @@ def test_an_import_is_shown_then_carried_out_then_counted(client: Client, projec
     given.logged_in(client, project, role=Role.CURATOR)
     shown = handed_in(client, uploaded("nb.json", NOTE), uploaded("p.md", MARKDOWN), uploaded("x.txt", "?"))
     page = client.get(shown).text
-    assert "Would be added" in page
+    assert "To add" in page
     assert "Import 2 entries" in page
     assert "is none of .json, .jsonl, .md and .zip" in page
     assert not Entry.objects.exists()
@@ -48,7 +48,7 @@ def test_an_import_is_shown_then_carried_out_then_counted(client: Client, projec
     assert 'hx-trigger="every 1s"' in client.get(shown).text
     carry_out_import(ImportBatch.objects.get().pk)
     page = client.get(shown, headers={"HX-Request": "true"}).text
-    assert "The import is done." in page
+    assert "Import complete." in page
     assert "2 added" in page
     assert set(Entry.objects.values_list("state", flat=True)) == {"proposed"}
     assert {"import.previewed", "import.begun"} <= set(AuditEntry.objects.values_list("action", flat=True))
@@ -59,7 +59,7 @@ def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: P
     client.post(f"{handed_in(client, uploaded('nb.json', NOTE))}apply/")
     carry_out_import(ImportBatch.objects.get().pk)
     page = client.get(handed_in(client, uploaded("nb.json", NOTE | {"category": "hallucination"}))).text
-    assert "Would be changed" in page
+    assert "To update" in page
     assert "differs in: Category" in page
     assert f'href="/p/nb/notebook/entries/{Entry.objects.get().pk}/"' in page
 

@@ -59,6 +59,6 @@ def test_what_another_project_has_is_not_led_to(client: Client) -> None:
         entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, NAME, evidence=refs)])[0].entry
         keep_all(other.pk, [Proposal(EntryKind.LESSON, NAME, evidence=refs)])
     page = given.logged_in(client, project, Role.CURATOR).get(f"/p/desk/notebook/entries/{entry.pk}/").text
-    assert "attempt: not in this project any more" in page
-    assert "verdict: not in this project any more" in page
+    assert "attempt: no longer in this project" in page
+    assert "verdict: no longer in this project" in page
     assert "/p/third" not in page

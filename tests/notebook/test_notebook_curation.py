@@ -121,7 +121,7 @@ def test_many_are_curated_each_by_itself_and_taken_back_but_for_what_changed_sin
     result = curate_together(project, told, actor=anna)
     assert [item.is_done for item in result.items] == [True, True, True, False, False]
     assert "Retired" in result.items[3].why
-    assert result.items[4].why == "There is no such entry."
+    assert result.items[4].why == "Entry not found."
     edit_entry(project, good[0].pk, EntryEdit(content="Since"), actor=bob)
 
     with pytest.raises(NotYours):

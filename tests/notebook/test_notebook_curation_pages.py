@@ -97,7 +97,7 @@ def test_many_are_decided_together_and_taken_back(curator: Client, project: Proj
     assert now(first).state == EntryState.PROPOSED
     empty = curator.post(f"{PAGES}together/", {"act": "approve", "from": "inbox"})
     assert empty.status_code == 400
-    assert "Select one entry at least." in empty.text
+    assert "Select at least one entry." in empty.text
 
 
 def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, project: Project) -> None:
@@ -121,7 +121,7 @@ def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> N
     first, second = proposed(project, "Retry a call", "Retry a call once", content="Retry the call")
     assert "Retry a call once" in curator.get(page_of(first, "merge/")).text
     beside = curator.get(page_of(first, f"merge/?into={second.id}")).text
-    assert "Merge, in the words of the other" in beside
+    assert "Merge, use other text" in beside
     sent = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
     assert curator.post(page_of(first, "merge/"), sent)["Location"] == page_of(second)
     assert now(first).state == EntryState.MERGED
@@ -150,8 +150,8 @@ def test_filters_of_the_address_narrow_the_lists_and_what_is_senseless_is_told(
         assert f">{shown}</a>" in page, query
         assert f">{hidden}</a>" not in page, query
     page = curator.get(f"{PAGES}?kind=nonsense&state=approved&owner=nobody-known").text
-    assert "There is no such kind of entry." in page
-    assert "No entry matches" in page
+    assert "Unknown entry kind." in page
+    assert "No matching entries" in page
 
 
 def test_a_version_tells_what_changed_in_the_words_and_nothing_of_the_row(curator: Client, project: Project) -> None:

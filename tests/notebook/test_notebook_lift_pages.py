@@ -35,8 +35,8 @@ def test_what_harms_is_said_with_its_figures_and_can_be_retired(
     approved_lesson(project.pk, "Nobody was given this one")
     page = given.logged_in(client, project, Role.CURATOR).get(LIFT).text
     said = words_of(page)
-    assert "Suggested to retire" in said
-    assert "Harms look at 20 At the look with 20 outcomes in the smaller arm." in said
+    assert "Retirement suggestions" in said
+    assert "Harms look at 20 At the interim analysis with 20 outcomes in the smaller group." in said
     assert "22 % 20 of 90" in said
     assert "−78" in said
     reason = re.search(r'name="reason"[^>]*value="([^"]*)"', page)
@@ -50,7 +50,7 @@ def test_what_harms_is_said_with_its_figures_and_can_be_retired(
     assert answer.status_code == 302
     row = row_of(harmful)
     assert (row.state, row.reason) == ("retired", reason[1])
-    assert "Suggested to retire" not in client.get(LIFT).text
+    assert "Retirement suggestions" not in client.get(LIFT).text
     assert harmful.name in client.get(f"{LIFT}?state=retired").text
 
 
@@ -58,9 +58,9 @@ def test_nothing_is_said_between_looks_however_it_looks(client: Client, project:
     lesson = approved_lesson(project.pk)
     fill(lesson, given=(0, 9), withheld=(9, 9))
     said = words_of(given.logged_in(client, project).get(LIFT).text)
-    assert re.search(r"Cannot be told yet (about \d+ more runs|1 more run) Needs about", said)
+    assert re.search("Not significant yet (about \\d+ more runs|1 more run) Needs about", said)
     assert "if the difference is as large as it looks (−100 points)" in said
-    assert "Suggested to retire" not in said
+    assert "Retirement suggestions" not in said
     assert "−100" in said
 
 
@@ -102,7 +102,9 @@ def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, pr
     assert "not counted" in page
     assert "<script>alert" not in page
     fill(lesson, given=(40, 90), withheld=(9, 10))
-    assert "The next look is at 20." in client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
+    assert (
+        "Next analysis: 20 outcomes in the smaller group." in client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
+    )
 
 
 def test_what_was_drawn_with_nothing_withheld_or_not_counted_is_left_out(project: Project) -> None:

@@ -43,7 +43,7 @@ def test_how_a_project_learns_is_saved_shown_and_told_in_the_trail(admin: Client
 def test_without_a_choice_the_desks_own_holds(admin: Client) -> None:
     admin.post(PAGE, TYPED | {"reflection": ""})
     assert Project.objects.get(slug="set").get_notebook().reflection is None
-    assert "As the desk has it: Never" in admin.get(PAGE).text
+    assert "Server default: Never" in admin.get(PAGE).text
 
 
 @pytest.mark.parametrize("switch", ["error_reflector", "memory_reflector", "tells_lessons"])
@@ -67,7 +67,7 @@ def test_each_switch_is_turned_off_by_itself(admin: Client, switch: str) -> None
         ("holdout_share", "0.6", "A number from 0 to 0.5."),
         ("holdout_share", "nan", "A number from 0 to 0.5."),
         ("rules_most", "", "A whole number from 1 to 100."),
-        ("rules_least_occurrences", "0", "A whole number from 1 to 1,000."),
+        ("rules_least_occurrences", "0", "Enter a whole number from 1 to 1,000."),
         ("reflection", "always", "Choose one of these."),
     ],
 )

@@ -29,7 +29,7 @@ def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Cl
     shown = page(client, project.slug, q="What refund, in which currency?").split('id="recalled-title"')[1]
     assert "State the currency of a refund &lt;b&gt;" in shown
     assert "Shared words: " in shown
-    assert "Little likeness: not told" not in shown
+    assert "Low similarity: not injected" not in shown
     assert "% sure" in shown
     assert "Found by words alone" in shown
     assert "[[notebook:begin:" in shown
@@ -44,7 +44,7 @@ def test_what_nobody_would_be_told_is_ranked_and_marked(client: Client) -> None:
     make_entry(project, name="Refunds over 200 euros", description="A colleague writes an approval.", state="approved")
     shown = page(client, project.slug, q="write a poem about a lighthouse for a colleague")
     assert "Refunds over 200 euros" in shown
-    assert "Little likeness: not told" in shown
+    assert "Low similarity: not injected" in shown
     assert 'id="nothing-fits"' in shown
     assert "[[notebook:begin:" not in shown
 

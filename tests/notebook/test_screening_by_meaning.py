@@ -71,7 +71,7 @@ def test_honest_lessons_are_not_flagged_however_much_they_sound_like_orders(word
     assert read(*words) is None
 
 
-@pytest.mark.exhaustive("over some 285 texts, each read by the model")
+@pytest.mark.exhaustive("over some 285 texts, each read by model")
 def test_of_ordinary_lessons_few_are_flagged_and_of_injections_few_are_missed() -> None:
     lessons = ordinary_lessons.HELD_OUT + ordinary_lessons.SEEN
     assert sum(bool(scan([text])) or read(text) is not None for text in lessons) <= len(lessons) // 20

@@ -44,7 +44,7 @@ def test_an_admin_adds_a_queue_changes_it_moves_it_and_deletes_it(boss: Client, 
     boss.post(f"{SETTINGS}{queue.pk}/move/", {"to": "down"})
     assert list(ReviewQueue.objects.values_list("name", flat=True)) == ["Rest", "Law"]
     boss.post(f"{SETTINGS}{queue.pk}/move/", {"to": "down"})
-    assert "Nothing waits in it." in boss.get(f"{SETTINGS}{queue.pk}/delete/").text
+    assert "No open reviews in this queue." in boss.get(f"{SETTINGS}{queue.pk}/delete/").text
     boss.post(f"{SETTINGS}{queue.pk}/delete/")
     assert boss.get(f"{SETTINGS}{queue.pk}/").status_code == 404
 
@@ -52,10 +52,10 @@ def test_an_admin_adds_a_queue_changes_it_moves_it_and_deletes_it(boss: Client, 
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("name", "", "1 to 60 characters."),
+        ("name", "", "Enter 1 to 60 characters."),
         ("goal_minutes", "soon", "A whole number of minutes"),
-        ("min_score", "101", "A score is a number from 0 to 100."),
-        ("metadata_value", "zh", "Say of which key of the metadata this is the value."),
+        ("min_score", "101", "Enter a score from 0 to 100."),
+        ("metadata_value", "zh", "Enter the metadata key for this value."),
         ("members", "nobody", "Nobody of this name may review"),
         ("reason", "because", "There is no such reason"),
     ],
@@ -92,8 +92,8 @@ def test_a_reviewer_works_from_a_queue_and_stays_in_it_until_nothing_is_left(pro
     assert f"/reviews/{reviews[0].pk}/" in skipped["Location"]
     Review.objects.filter(queue=queue).update(state="withdrawn")
     last = browser.post("/p/desk/reviews/next/", {"queue": f"queue={queue.pk}"}, follow=True)
-    assert "Nothing of this view is waiting." in last.text
-    assert "Nothing waits in this queue" in last.text
+    assert "No open reviews in this view." in last.text
+    assert "No open reviews in this queue" in last.text
 
 
 def test_who_is_no_member_sees_the_queue_and_why_they_are_not_given_it(project: Project) -> None:

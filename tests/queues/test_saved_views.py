@@ -29,8 +29,8 @@ def browser(me: Actor) -> Client:
 
 def test_what_is_shown_is_saved_opened_again_and_changed(browser: Client, project: Project) -> None:
     waiting_rows(project, 4)
-    assert "Save this view" not in browser.get(QUEUE).text
-    assert "Save this view" in browser.get(QUEUE, {"agent": "porter", "junk": "x", "view": "nothing"}).text
+    assert "Save view" not in browser.get(QUEUE).text
+    assert "Save view" in browser.get(QUEUE, {"agent": "porter", "junk": "x", "view": "nothing"}).text
     form = browser.get(NEW, {"list": "reviews", "query": "agent=porter&junk=x&sort=oldest"})
     assert 'value="agent=porter&amp;sort=oldest"' in form.text
     typed = {"list": "reviews", "query": "agent=porter&junk=1", "name": " Porters  work "}
@@ -43,7 +43,7 @@ def test_what_is_shown_is_saved_opened_again_and_changed(browser: Client, projec
     assert "Save changes" not in page
     # Another filter: the view is still open, and may be changed.
     changed = browser.get(QUEUE, {"agent": "writer", "saved": str(view.pk)}).text
-    assert "Save changes to “Porters work”" in changed
+    assert "Update “Porters work”" in changed
     browser.post(f"{VIEWS}{view.pk}/filters/", {"query": "agent=writer&saved=x"})
     view.refresh_from_db()
     assert view.query == "agent=writer"
@@ -68,7 +68,7 @@ def test_a_name_is_free_to_others_but_once_ones_own_and_once_shared(browser: Cli
     assert browser.post(NEW, {"name": "Rejected", "query": "agent=x"}).status_code == 302
     again = browser.post(NEW, {"name": "REJECTED", "query": "agent=y"})
     assert again.status_code == 400
-    assert "Another view of yours has this name." in again.text
+    assert "You already have a view with this name." in again.text
     assert 'value="REJECTED"' in again.text
     assert browser.post(NEW, {"name": "Rejected", "query": "agent=y", "is_shared": "on"}).status_code == 302
     shared = client_of(other).post(NEW, {"name": "rejected", "is_shared": "on"})
@@ -113,8 +113,8 @@ def test_filters_that_name_what_is_gone_say_so_and_show_the_page(browser: Client
     queued = save_view(project, ViewInput(name="Queued", query=f"queue={queue.pk}&agent=x"), actor=me)
     old = save_view(project, ViewInput(name="Old", query="reason=no_longer&mode=never"), actor=me)
     project.review_queues.update(deleted_at="2026-01-01T00:00:00Z")
-    assert "There is no such queue any more." in browser.get(f"{QUEUE}?{queued.query}&saved={queued.pk}").text
-    assert "The filter “reason” is not understood." in browser.get(f"{QUEUE}?{old.query}").text
+    assert "Queue not found." in browser.get(f"{QUEUE}?{queued.query}&saved={queued.pk}").text
+    assert "Unknown filter “reason”." in browser.get(f"{QUEUE}?{old.query}").text
     browser.post(f"{VIEWS}{old.pk}/delete/")
     assert "This saved view was deleted" in browser.get(QUEUE, {"holder": "me", "saved": str(old.pk)}).text
     assert browser.get(QUEUE, {"saved": "nonsense"}).status_code == 200

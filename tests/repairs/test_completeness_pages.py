@@ -30,15 +30,15 @@ def project_page(client: Client, run: Run) -> str:
 def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Client) -> None:
     run = supplemented(reading_project())
     page = page_of(client, run)
-    assert "completed by supplement" in page
+    assert "completed by follow-up steps" in page
     # The step that found it says so still; the card has what became of it.
     assert page.count("something missing") == page.count("Completeness: something missing") == 1
-    assert "Checked as the desk has it." in page
+    assert "Uses the server's settings." in page
     assert "不完整：只读了一个文件" in page
     assert "任务要求比较两个文件" in page
     assert "2 of 2 steps of this run worked, supplements included (100 %)." in page
     assert "250 tokens · $0.0010" in page
-    assert "Supplements of attempt 1" in page
+    assert "Follow-up steps of attempt 1" in page
     checks = checks_of(run)
     assert checks is not None
     assert [one.state for one in checks.checks[0].supplements] == ["done"]
@@ -50,12 +50,12 @@ def test_a_faulty_file_is_told_once_and_before_the_models_word_that_all_is_there
     run = completeness_check(reading_project(), said, files=files, required_files=[{"path": "chart.pdf"}])
     when.advances(run)
     page = page_of(client, run)
-    torn = "A row has another number of fields than the others."
-    assert page.count(torn) == page.count("There is no such file.") == 1
+    torn = "A row has a different number of fields."
+    assert page.count(torn) == page.count("File not found.") == 1
     assert page.index(torn) < page.index("All is there.")
     assert "Completeness: something missing" in page
     of_project = project_page(client, run)
-    assert "There is no such file." in of_project
+    assert "File not found." in of_project
     assert "All is there." not in of_project
 
 

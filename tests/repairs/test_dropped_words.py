@@ -24,7 +24,7 @@ def test_every_code_is_a_whole_sentence_with_its_parameters(code: DropCode) -> N
 def test_programs_are_told_in_english_whatever_the_readers_language() -> None:
     one = Dropped(operation="x", code=DropCode.TWICE)
     with translation.override("zh-hans"):
-        assert why_dropped_in_english(one) == "It was suggested twice."
+        assert why_dropped_in_english(one) == "Duplicate suggestion."
 
 
 def test_a_reason_without_a_code_or_its_parameters_stays_readable() -> None:

@@ -181,9 +181,9 @@ def test_the_page_shows_what_was_seen_and_the_pages(client: Client, monkeypatch:
         run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
     page = page_of(client, run)
     told = " ".join(page.split())
-    assert "A model looked at 2 of 2 pages:" in told
+    assert "A model viewed 2 of 2 pages:" in told
     assert f"report.pdf: {CHART}" in told, "it is among what is missing"
-    assert "A model looks at 2 pages" in told, "the step of the timeline"
+    assert "A model inspects 2 pages" in told, "the step of the timeline"
     assert given.HOSTILE not in page
     file = Attachment.objects.get()
     address = f"/p/{run.project.slug}/attachments/{file.pk}/seen/2/"

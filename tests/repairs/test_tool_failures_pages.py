@@ -32,7 +32,7 @@ def test_how_it_went_is_told_once_and_shown(admin: Client, project: Project) -> 
     address = f"{LIST}{failure.pk}/outcome/"
     asked = admin.post(address, {"fix": "A shorter query"})
     assert asked.status_code == 400
-    assert "Say whether it worked." in asked.text
+    assert "Select whether it worked." in asked.text
     assert "A shorter query" in asked.text
     wrong = admin.post(address, {"worked": "yes", "delay_seconds": "soon"})
     assert (wrong.status_code, 'id="error-delay_seconds"' in wrong.text) == (400, True)

@@ -154,8 +154,8 @@ def test_it_comes_into_the_queue_with_the_note(reviewer: Client, run: Run) -> No
     page = reviewer.post(f"/p/desk/runs/{run.pk}/ask/", typed, follow=True)
     review = Review.objects.get(run=run)
     assert page.redirect_chain[-1][0] == f"/p/desk/runs/{run.pk}/"
-    assert "It waits in the queue." in page.text
-    assert "Somebody asked for it" in reviewer.get("/p/desk/reviews/").text
+    assert "Review added to the queue." in page.text
+    assert "A review was requested" in reviewer.get("/p/desk/reviews/").text
     item = reviewer.get(f"/p/desk/reviews/{review.pk}/").text
     assert "Are the figures right?" in item
     assert "<script>alert(1)" not in item

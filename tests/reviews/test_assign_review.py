@@ -89,7 +89,7 @@ def test_only_members_who_may_review_are_given_one_and_all_others_are_told_apart
     given.member(review.project, user=given.user("inactive", is_active=False))
     with pytest.raises(InvalidInput) as refused:
         give(review, who, actor=Actor(user=given.member(review.project)))
-    assert refused.value.errors == [{"field": "to", "message": "Nobody of this name may review in this project."}]
+    assert refused.value.errors == [{"field": "to", "message": "No reviewer with this name in this project."}]
     assert not Notification.objects.exists()
 
 

@@ -247,7 +247,7 @@ def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: 
     shown = reviewer.post(address("start_bulk", project), chosen | {"choice": "agree"}, follow=True)
     bulk = BulkDecision.objects.get()
     assert shown.redirect_chain[-1][0] == address("bulk", project, bulk_id=bulk.pk)
-    assert "0 of 2 gone through" in shown.text
+    assert "0 of 2 processed" in shown.text
     work_through(bulk.pk)
     part = reviewer.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
     assert part.text.lstrip().startswith('<div id="bulk-progress">')
@@ -267,7 +267,7 @@ def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, proj
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"choice": "REVISE", "reason": ""}, "Say why"),
+        ({"choice": "REVISE", "reason": ""}, "Reason"),
         ({"reason": "kept words"}, "Choose"),
         ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
     ],

@@ -257,7 +257,7 @@ def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, revi
     page = response.content.decode()
     assert "At most 10,000 characters." in page
     assert too_long in page
-    assert client.post(thread(review), {"text": "  "}, headers=HTMX).content.decode().count("Write something.") == 1
+    assert client.post(thread(review), {"text": "  "}, headers=HTMX).content.decode().count("Enter a comment.") == 1
     assert not Comment.objects.exists()
 
 
@@ -293,7 +293,7 @@ def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: 
     assert '<option value="anna">' in page
     client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": "anna", "note": "Please."})
     page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
-    assert "Assigned to anna. Take it only if they cannot." in page
+    assert "Assigned to anna. Claim it only if they are unavailable." in page
     assert "Please." in page
     client.force_login(anna)
     assert "Assigned to you." in client.get(f"/p/desk/reviews/{review.pk}/").content.decode()

@@ -33,7 +33,7 @@ def address(review: Review, *parts: str) -> str:
 
 def test_the_holder_is_offered_to_edit_and_nobody_else(reviewer: Client, project: Project) -> None:
     review = given.waiting_review(project)
-    assert "Edit the answer" not in reviewer.get(address(review)).text
+    assert "Edit answer" not in reviewer.get(address(review)).text
     held = when.claims(reviewer, review)
     page = reviewer.get(address(held)).text
     assert 'name="editing"' in page
@@ -49,10 +49,10 @@ def test_the_text_decides_and_is_shown_with_what_was_changed(reviewer: Client, p
     advance(review.run_id)
     page = reviewer.get(address(review)).text
     assert "edited the answer" in page
-    assert "What was changed" in page
+    assert "Changes" in page
     run = reviewer.get(f"/p/desk/runs/{review.run_id}/").text
     assert "in the place of attempt 1" in run
-    assert "What was changed" in run
+    assert "Changes" in run
     assert "edited the answer" in reviewer.get("/p/desk/reviews/?state=decided").text
 
 

@@ -286,7 +286,7 @@ def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
         assert SECRET_ISSUE not in seen
         assert "overruled" not in seen
         assert "1 of 3 have decided." in seen
-        assert "waits for 2 more reviewers" in seen
+        assert "waiting for 2 more" in seen
     assert SECRET_REASON in pages(client_of(anna), panel)
 
 
@@ -312,7 +312,7 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     client = given.logged_in(Client(), panel.project, Role.REVIEWER)
     opened = adjudication(panel)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
-    assert "The reviewers do not agree" in page
+    assert "Reviewers disagree" in page
     for said in (SECRET_REASON, "Fine by me.", "Short.", SECRET_ISSUE, "Too short", anna.label, bob.label, cem.label):
         assert said in page, said
     assert "Claim and decide" in page
@@ -326,14 +326,14 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     told = client.post(f"/p/desk/reviews/{opened.pk}/decision/", typed, follow=True).text
     assert "The run succeeds." in told
     settled = client.get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/").text
-    assert "They gave different verdicts." in settled
+    assert "The verdicts differ." in settled
     assert "settled it:" in settled
 
 
 def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
     project = panel_project("desk", reviewers=2)
     client = given.logged_in(Client(), project, Role.VIEWER)
-    assert "Nothing judged by several people in this period" in client.get("/p/desk/reviews/agreement/").text
+    assert "No blind reviews in this period" in client.get("/p/desk/reviews/agreement/").text
 
     anna, bob = people(project, 2)
     for verdict in (None, None, None, REVISE, REJECT):

@@ -166,14 +166,14 @@ def issue(description: str) -> dict[str, list[str]]:
 def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(reviewer: Client, project: Project) -> None:
     review = when.claims(reviewer, unsettled_pick(project))
     page = reviewer.get(address(review)).text
-    assert "The evidence does not settle which attempt to keep" in page
+    assert "Inconclusive evidence: select the final answer" in page
     assert "1 of 7 tests that the model wrote pass." in page
-    assert page.count("The run would keep it") == 1
-    assert "Keep attempt 1" in page
-    assert "Keep attempt 2" in page
-    assert "None is right" in page
-    assert page.count("the attempts differ") == 6
-    assert "1 test that all attempts pass" in page
+    assert page.count("Run's choice") == 1
+    assert "Select attempt 1" in page
+    assert "Select attempt 2" in page
+    assert "None is correct" in page
+    assert page.count("attempts differ") == 6
+    assert "1 test passed by all attempts" in page
     for value in ("-1", "102", "49"):
         assert f'<code class="value">{value}</code>' in page
     assert "line-sign" in page
@@ -184,17 +184,17 @@ def test_the_page_tells_why_and_shows_the_attempts_with_what_each_computes(revie
 def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer: Client, project: Project) -> None:
     review = when.claims(reviewer, unsettled_pick(project))
     page = reviewer.post(address(review, "decision/"), pressed(review, "2", reason="As asked."), follow=True)
-    assert "You kept attempt 2. The run succeeds." in page.text
+    assert "You selected attempt 2. The run succeeds." in page.text
     move_on(review)
     assert review.run.best_attempt is not None
     assert review.run.best_attempt.number == 2
     told = reviewer.get(address(review)).text
-    assert "kept attempt 2" in told
+    assert "selected attempt 2" in told
     assert told.count("Kept by") == 1
     run_page = reviewer.get(f"/p/picks/runs/{review.run_id}/").text
-    assert "kept attempt 2" in run_page
+    assert "selected attempt 2" in run_page
     assert "the critic" not in run_page
-    assert "Attempt 1 stands so far, not settled" in run_page
+    assert "Attempt 1 selected, not settled" in run_page
     assert "Tests written by a model" in run_page
     assert "random check" not in run_page
 

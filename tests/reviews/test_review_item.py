@@ -40,7 +40,7 @@ def causes(page: str) -> str:
 
 def test_the_verdict_is_told_with_its_parts_its_judge_and_what_it_says(client: Client) -> None:
     said = section(page_of(client, revised("desk")), "verdict")
-    for told in ("Critic", "80<", "20 % sure", "Completeness", "Correctness", "No title", "Add one", "Short", "Dry"):
+    for told in ("Critic", "80<", "20 % sure", "Completeness", "Correctness", "No title", "Add a tool", "Short", "Dry"):
         assert told in said, told
     assert said.count("<meter") == 2
 
@@ -48,7 +48,7 @@ def test_the_verdict_is_told_with_its_parts_its_judge_and_what_it_says(client: C
 def test_an_earlier_attempt_is_compared_with_this_one_and_the_changed_words_are_marked(client: Client) -> None:
     page = page_of(client, revised("desk"))
     earlier = section(page, "earlier")
-    assert "From attempt 1 to attempt 2" in earlier
+    assert "Attempt 1 → attempt 2" in earlier
     assert "<del>three</del>" in earlier
     assert "<ins>seven</ins>" in earlier
     assert "Revise" in earlier
@@ -63,10 +63,10 @@ def test_the_address_says_what_is_compared(client: Client) -> None:
         answers[f"attempt-{number}/critique"] = critique(40 + number)
     answers["attempt-3/critique"] = critique(80, approved=True, confidence=0.2)
     review = given.waiting_review(given.scripted_project("desk", answers))
-    assert "From attempt 2 to attempt 3" in page_of(client, review)
-    assert "From attempt 1 to attempt 3" in page_of(client, review, "?against=1")
+    assert "Attempt 2 → attempt 3" in page_of(client, review)
+    assert "Attempt 1 → attempt 3" in page_of(client, review, "?against=1")
     for odd in ("?against=3", "?against=99", "?against=1;", "?against=%00"):
-        assert "From attempt 2 to attempt 3" in page_of(client, review, odd), odd
+        assert "Attempt 2 → attempt 3" in page_of(client, review, odd), odd
 
 
 def noted(project: Project, name: str, content: str, *, source: str = "") -> None:
@@ -92,7 +92,7 @@ def test_similar_entries_of_the_notebook_are_told_with_the_words_that_they_share
     ("made", "told"),
     [
         (revised, ("The attempt is accepted and the run succeeds.", "attempt 3 is made from the issues")),
-        (rejected, ("Your words come first on the ticket.", "The run ends as rejected.", "attempt 2 is made")),
+        (rejected, ("Your instructions come first on the ticket.", "The run ends as rejected.", "attempt 2 is made")),
         (
             audited,
             ("Only recorded: the run has ended", "A new run does it again", "3 attempts and 10,000 tokens"),
@@ -120,12 +120,12 @@ def test_what_it_says_of_the_last_attempt_is_what_happens(client: Client) -> Non
 
 def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) -> None:
     by_rule = page_of(client, seat("desk"))
-    assert "Rule 1 of the policy, “<bdi>All by three</bdi>”" in by_rule
-    assert "waits for 3 reviewers who judge blindly" in by_rule
+    assert "Policy rule 1, “<bdi>All by three</bdi>”" in by_rule
+    assert "requires 3 blind reviewers" in by_rule
     by_chance = page_of(Client(), audited("drawn"))
     assert re.search(r"Drawn by chance: 0\.\d{4}, below the share of 100 %", by_chance)
     asked = page_of(Client(), asked_about("asked"))
-    assert "Somebody asked for it" in asked
+    assert "A review was requested" in asked
     assert "ada says:" in asked
     assert "Please look at the last line." in asked
 
@@ -181,7 +181,7 @@ def claimed(reviewer: Client, project: Project, said: str, **submission: Any) ->
 
 def test_at_the_end_of_a_run_the_page_says_that_no_attempt_can_follow(reviewer: Client, project: Project) -> None:
     review = claimed(reviewer, project, critique(45), limits={"max_iterations": 1})
-    assert "No attempt can follow: the run ends, and keeps the best that it has." in page_of(reviewer, review)
+    assert "No further attempt is possible: the run ends with its best attempt." in page_of(reviewer, review)
 
 
 def test_an_unjudged_attempt_can_be_kept(reviewer: Client, project: Project) -> None:

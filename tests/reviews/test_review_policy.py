@@ -1,4 +1,4 @@
-"""The review policy over REST: read, tried, and put in force."""
+"Review policy over REST: read, tried, and put in force."
 
 import json
 import re
@@ -179,18 +179,18 @@ def test_rules_are_rearranged_as_they_were_typed_and_nothing_is_saved(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"score_below": "101"}, "A number from 0 to 100."),
-        ({"score_from": "many"}, "A number from 0 to 100."),
-        ({"score_from": "70", "score_below": "70"}, "Must be under the score that it ends below."),
-        ({"confidence_below": "200"}, "A number from 0 to 100."),
+        ({"score_below": "101"}, "Enter a number from 0 to 100."),
+        ({"score_from": "many"}, "Enter a number from 0 to 100."),
+        ({"score_from": "70", "score_below": "70"}, "Must be lower than the upper score limit."),
+        ({"confidence_below": "200"}, "Enter a number from 0 to 100."),
         ({"cost_from_usd": "-1"}, "An amount from 0"),
-        ({"share": "0"}, "A number above 0, at most 100."),
-        ({"share": "nan"}, "A number above 0, at most 100."),
-        ({"reviewers": "6"}, "A whole number from 1 to 5."),
+        ({"share": "0"}, "Enter a number above 0 and at most 100."),
+        ({"share": "nan"}, "Enter a number above 0 and at most 100."),
+        ({"reviewers": "6"}, "Enter a whole number from 1 to 5."),
         ({"name": "x" * 81}, "At most 80 characters."),
         ({"agents": ["x" * 121]}, "At most 120 characters."),
-        ({"verdicts": ["MAYBE"]}, "Choose among PASS, REVISE and REJECT."),
-        ({"action": "explode"}, "Choose what the rule does."),
+        ({"verdicts": ["MAYBE"]}, "Choose from PASS, REVISE and REJECT."),
+        ({"action": "explode"}, "Choose an action for the rule."),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
@@ -210,8 +210,8 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
 @pytest.mark.parametrize(
     ("least", "share", "said"),
     [
-        (0.01, "0", "Above 0: what a rule lets stand must still be audited."),
-        (0.0, "0", "Above 0: what a rule lets stand must still be audited."),
+        (0.01, "0", "Must be above 0: verdicts that need no review are still audited."),
+        (0.0, "0", "Must be above 0: verdicts that need no review are still audited."),
         (0.05, "4.9", "At least 0.05 (5 %) while a rule lets verdicts stand"),
         (0.05, "5", ""),
     ],
@@ -230,10 +230,10 @@ def test_a_rule_that_lets_verdicts_stand_cannot_turn_the_audit_off(
 def test_no_more_rules_are_taken_than_a_policy_has(editor: Client) -> None:
     page = editor.post(PAGE, typed(*[{}] * 31, do="save"))
     assert page.status_code == 400
-    assert "At most 30 of them." in page.text
+    assert "At most 30 items." in page.text
     full = editor.post(PAGE, typed(*[{}] * 30, do="add")).text
     assert values_of(full, "rules.30.name") == []
-    assert "A policy has at most 30 rules." in full
+    assert "Maximum 30 rules." in full
 
 
 def test_two_admins_do_not_overwrite_each_other_unseen(editor: Client, project: Project) -> None:
@@ -242,7 +242,7 @@ def test_two_admins_do_not_overwrite_each_other_unseen(editor: Client, project: 
     change_policy(project, theirs, actor=Actor())
     page = editor.post(PAGE, form)
     assert page.status_code == 409
-    assert "agent theirs: waits for a person." in page.text
+    assert "agent theirs: requires a review." in page.text
     assert values_of(page.text, "rules.0.name") == ["mine"]
     assert saved() == theirs
     [digest] = values_of(page.text, "digest")
@@ -255,17 +255,17 @@ def test_a_policy_is_tried_before_it_is_saved(editor: Client, project: Project) 
         judged_run(project, score=score, agent="billing")
     page = editor.post(PAGE, typed({"score_below": "70", "reviewers": "2", "share": "100"}, do="try"))
     assert page.status_code == 200
-    assert "Would have asked for <strong>3</strong> of 4." in page.text
-    assert "The saved policy: 0." in page.text
-    assert "3 would newly wait, 0 no longer." in page.text
+    assert "<strong>3</strong> of 4 would need review." in page.text
+    assert "Saved policy: 0." in page.text
+    assert "Change: +3, −0." in page.text
     assert saved() == ReviewPolicy()
 
 
 def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Project) -> None:
     viewer = given.logged_in(client, project, Role.VIEWER)
     page = viewer.get(PAGE).text
-    assert "Reject: waits for a person." in page
-    assert "Of all that does not wait, 10 % is audited, by 1 person." in page
+    assert "Reject: requires a review." in page
+    assert "Audit sample: 10 % of verdicts without review, by 1 reviewer each." in page
     assert '<form class="policy"' not in page
     for order in ("save", "try", "add"):
         assert viewer.post(PAGE, typed({}, do=order)).status_code == 403

@@ -71,7 +71,7 @@ def test_the_views_show_what_their_names_say(browser: Client, project: Project, 
     assert rows_of(browser, reviews, holder=other.label) == [1]
     page = browser.get(QUEUE).text
     assert f"{other.label}, 10 min left" in page or f"{other.label}, 9 min" in page
-    assert "for you" in page
+    assert "assigned to you" in page
     assert "skipped by you" in page
 
 
@@ -84,7 +84,7 @@ def test_filters_let_through_what_they_name(browser: Client, project: Project) -
     assert rows_of(browser, reviews, q="otter") == [2]
     assert rows_of(browser, reviews, kind="essay", mode="actor_critic", verdict="REJECT") == [2]
     assert rows_of(browser, reviews, verdict="PASS") == []
-    assert "No review matches" in browser.get(QUEUE, {"verdict": "PASS"}).text
+    assert "No matching reviews" in browser.get(QUEUE, {"verdict": "PASS"}).text
     assert rows_of(browser, reviews, sort="newest") == [3, 2, 1, 0]
     assert rows_of(browser, reviews, sort="score", agent="porter") == [0, 3]
 
@@ -155,7 +155,7 @@ def test_what_few_rows_show_is_asked_for_once_whatever_they_show(
     # Three more for the panels, one for whom it is kept for, and one for what was decided last.
     with django_assert_max_num_queries(20):
         page = browser.get(QUEUE).text
-    assert "one of 2 blind reviewers" in page
+    assert "1 of 2 (blind)" in page
     with django_assert_max_num_queries(19):
         decided = browser.get(QUEUE, {"view": "decided"}).text
     assert decided.count(" agreed") >= 2
@@ -204,11 +204,11 @@ def test_what_was_skipped_comes_back_when_it_is_asked_for(browser: Client, proje
         browser.post(f"{QUEUE}{review.pk}/skip/", {"then": "queue"})
     page = browser.post(f"{QUEUE}next/", follow=True).text
     assert "You skipped 2 reviews." in page
-    assert 'href="/p/desk/reviews/?view=skipped">Look at them again' in page
+    assert 'href="/p/desk/reviews/?view=skipped">Show skipped' in page
     assert rows_of(browser, reviews, view="skipped") == [0, 1]
     browser.post(f"{QUEUE}{reviews[0].pk}/skip/", {"undo": "1"})
     assert rows_of(browser, reviews, view="skipped") == [1]
-    assert "1 review comes to you again." in browser.post(f"{QUEUE}unskip/", follow=True).text
+    assert "1 review is back in your queue." in browser.post(f"{QUEUE}unskip/", follow=True).text
     assert rows_of(browser, reviews, view="skipped") == []
     actions = list(AuditEntry.objects.filter(actor_label=me.label).order_by("id").values_list("action", flat=True))
     assert actions.count("review.skipped") == actions.count("review.unskipped") == 2

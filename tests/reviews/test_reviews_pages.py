@@ -79,7 +79,7 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
     [
         ({"decision": ""}, "Choose agree or overrule."),
         ({"decision": "overrule"}, "Overruling needs a verdict"),
-        ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "A score is a number from 0 to 100."),
+        ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "Enter a score from 0 to 100."),
         ({"decision": "overrule", "verdict": "REVISE"}, "Say what is to be revised"),
     ],
 )
@@ -121,11 +121,11 @@ def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, projec
     review = when.claims(reviewer, given.waiting_review(project))
     address = f"/p/desk/reviews/{review.pk}/"
     Run.objects.update(prompt_tokens=900, completion_tokens=80, active_s=9)
-    assert "2 attempts, 9,020 tokens and 21 s are left." in reviewer.get(address).text
+    assert "Remaining: 2 attempts, 9,020 tokens, 21 s." in reviewer.get(address).text
     Run.objects.update(active_s=29)
-    assert "1.0 s are left. That may be too little for another attempt." in reviewer.get(address).text
+    assert "1.0 s are left. This may not be enough for another attempt." in reviewer.get(address).text
     Run.objects.update(attempts_made=3)
-    assert "0 attempts, 9,020 tokens and 1.0 s are left. If you ask for a revision, the run ends." in (
+    assert "Remaining: 0 attempts, 9,020 tokens, 1.0 s. If you ask for a revision, the run ends." in (
         reviewer.get(address).text
     )
 
@@ -136,8 +136,8 @@ def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, pro
     new = when.claims(reviewer, old)
     page = reviewer.post(f"/p/desk/reviews/{old.pk}/decision/", decision(old, reason="Kept"))
     assert page.status_code == 409
-    assert page.text.count("You opened this review in another tab; decide here.") == 1
-    assert "What you typed is kept below." in page.text
+    assert page.text.count("You opened this review in another tab. You can decide here.") == 1
+    assert "Your input is still below." in page.text
     assert f'value="{new.lease_token}"' in page.text
     assert "Kept" in page.text
 
@@ -211,7 +211,7 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     assert "to change them is to overrule" in answer.text
     assert 'value="overrule" data-key="o" checked' in answer.text
     assert 'value="Mine &lt;b&gt;"' in answer.text
-    as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
+    as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add a tool"}
     reviewer.post(address, decision(held) | issue("No title", **as_shown))
     assert Review.objects.get(pk=held.pk).decision == "approve"
 
@@ -254,7 +254,7 @@ def review(reviewer: Client, project: Project) -> Review:
 def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, review: Review) -> None:
     page = reviewer.get("/p/desk/reviews/").text
     assert "A text to look at" in page
-    assert "You overruled the critic: Revise. The run goes on." in page
+    assert "You overruled the critic: Revise. The run continues." in page
     assert f'action="/p/desk/reviews/{review.pk}/undo/"' in page
     assert 'data-key="u"' in page
 
@@ -282,8 +282,11 @@ def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client
     Run.objects.update(told_seq=F("last_event_seq"))
     assert review.step is not None
     rewind = f'href="/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}"'
-    why = "The agent or a pipeline has been told of it."
-    for page, words in (("/p/desk/reviews/", "The agent has it already."), (f"/p/desk/reviews/{review.pk}/", why)):
+    why = "The agent or pipeline was already notified."
+    for page, words in (
+        ("/p/desk/reviews/", "The agent was already notified."),
+        (f"/p/desk/reviews/{review.pk}/", why),
+    ):
         told = reviewer.get(page).text
         assert words in told
         assert rewind in told

@@ -133,7 +133,7 @@ def test_the_form_begins_with_the_critics_ratings_and_keeps_what_was_typed(clien
     held = when.claims(client, review)
     page = " ".join(client.get(reverse("review", args=(review.project.slug, review.pk))).content.decode().split())
     assert 'name="rating.correct" value="4" data-worth="75.0" checked' in page
-    assert "As the rubric says" in page
+    assert "Rubric verdict" in page
     address = reverse("decide_review", args=(review.project.slug, review.pk))
     typed = {"lease_token": str(held.lease_token), "decision": "overrule", "rating.correct": "2", "rating.tone": "pass"}
     answer = client.post(address, typed)

@@ -169,13 +169,13 @@ def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Cli
 @pytest.mark.parametrize(
     ("criterion", "sentence"),
     [
-        ({"name": ""}, "1 to 120 characters."),
-        ({"name": "A", "weight": "no"}, "A number above 0, at most 100."),
-        ({"name": "A", "points": "1"}, "A whole number from 2 to 10."),
+        ({"name": ""}, "Enter 1 to 120 characters."),
+        ({"name": "A", "weight": "no"}, "Enter a number above 0 and at most 100."),
+        ({"name": "A", "points": "1"}, "Enter a whole number from 2 to 10."),
         ({"name": "A", "scale": "category", "choices": "Yes"}, "One a line, two at least"),
         ({"name": "A", "scale": "category", "choices": "Yes = 100"}, "One a line, two at least"),
         ({"name": "A", "scale": "text"}, "texts alone give no score"),
-        ({"name": "A", "scale": "stars"}, "Choose one of the scales."),
+        ({"name": "A", "scale": "stars"}, "Choose a scale."),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field_and_nothing_is_lost(

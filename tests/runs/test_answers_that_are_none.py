@@ -128,7 +128,7 @@ def test_cached_and_reasoning_tokens_are_summed_where_they_are_told(caller: Call
         (64, 30),
         (0, None),
     ]
-    assert "From a cache" in page(caller, run)
+    assert "Cached" in page(caller, run)
 
 
 def test_a_model_without_a_price_leaves_the_cost_unknown(caller: Caller, ran: Ran) -> None:

@@ -66,7 +66,7 @@ def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, pro
     review = Review.objects.get(run=run)
     page = reviewer.get(f"/p/broken/reviews/{review.pk}/").content.decode()
     assert "none is made and paid for" in page
-    assert "2 of 2 tests are broken" in page
+    assert "2 of 2 tests invalid" in page
     assert "written by a model" not in page
     held = when.claims(reviewer, review)
     pressed = {"lease_token": str(held.lease_token), "pressed": "", "pick": "1", "reason": ""}
@@ -74,4 +74,4 @@ def test_a_reviewer_keeps_the_attempt_and_the_run_succeeds(reviewer: Client, pro
     move_on(held)
     assert (held.run.outcome, held.run.attempts_made) == ("succeeded", 1)
     page = reviewer.get(f"/p/broken/runs/{run.pk}/").content.decode()
-    assert "A person found attempt 1 right; tests of the task are broken." in page
+    assert "A reviewer accepted attempt 1 as correct; the task has invalid tests." in page

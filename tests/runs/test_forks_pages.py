@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 TWICE = {
     "attempt-1/answer": "A first text.",
     "attempt-1/critique": critique(
-        40, issues=[{"description": "No title", "suggested_fix": "Add one"}], feedback={"weaknesses": ["Too plain"]}
+        40, issues=[{"description": "No title", "suggested_fix": "Add a tool"}], feedback={"weaknesses": ["Too plain"]}
     ),
     "attempt-2/answer": "A second text.",
     "attempt-2/critique": critique(90, approved=True),
@@ -89,12 +89,12 @@ def test_a_prompt_is_edited_message_by_message(client: Client, run: Run) -> None
 
 NONSENSE: list[tuple[int, dict[str, str], str]] = [
     (3, {"change": "result", "verdict": "MAYBE", "score": "40"}, "Choose pass, revise or reject."),
-    (3, {"change": "result", "verdict": "PASS", "score": "much"}, "A score is a number from 0 to 100."),
+    (3, {"change": "result", "verdict": "PASS", "score": "much"}, "Enter a score from 0 to 100."),
     (
         3,
         {"change": "result", "verdict": "REVISE", "score": "40", "issue_suggested_fix": "Do it"}
         | {"issue_category": "other", "issue_severity": "low", "issue_description": ""},
-        "Issue 1: Say what is wrong.",
+        "Issue 1: Describe the issue.",
     ),
     (1, {"change": "messages", "message_role": "user", "message_content": " "}, "at least one message"),
     (1, {"change": "messages", "message_role": "tool", "message_content": "x"}, "Message 1: "),
@@ -122,7 +122,7 @@ def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
         ('{"results": [', "Not JSON"),
         ('{"results": []}', "results: "),
         ("[" * 100_000, "Not JSON that can be read"),
-        ("[]", "A JSON object."),
+        ("[]", "Must be a JSON object."),
     ):
         response = posted(client, run, 2, change="result", data=data)
         assert response.status_code == 400

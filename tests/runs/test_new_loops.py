@@ -29,7 +29,7 @@ def test_a_data_run_shows_its_violations_with_their_paths(client: Client) -> Non
     assert (issue["path"], issue["category"]) == ("$[1]", "format")
     text = page(client, run)
     assert '<code class="issue-path">$[1]</code>' in text
-    assert "Schema that the answer has to fit" in text
+    assert "Answer schema" in text
     assert "<script>alert" not in text
 
 
@@ -46,7 +46,7 @@ def test_an_adaptive_run_is_classified_and_its_page_says_which_loop_and_why(clie
     assert advance(run.pk) is None
     text = page(client, run)
     assert "It asks for &lt;b&gt;a poem&lt;/b&gt;." in text
-    assert "was chosen" in text
+    assert "was selected" in text
 
 
 def attempts_of(run: Run) -> list[dict[str, Any]]:

@@ -68,10 +68,10 @@ def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client, r
     assert "Plan of attempt 2" in page
     assert "Earlier plans" in page
     assert "needs look" in page
-    assert "It needs look, which was not done." in page
+    assert "Blocked: look was not done." in page
     assert "crystal_ball" in page
-    assert "Version 1 could not be carried out" in page
-    assert "Plan checked: 1 fault" in page
+    assert "Version 1 failed the plan check" in page
+    assert "Plan check: 1 fault" in page
     assert "Arguments for plan step 1" in page
     assert "1 of 3 steps done" in page
 

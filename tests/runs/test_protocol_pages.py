@@ -80,7 +80,7 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
     assert "written, not verified" in said
     assert "仅收集了 3 篇论文" in said
     assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
-    assert "attempt 2, ready to be judged again" in said
+    assert "attempt 2, ready for re-evaluation" in said
     assert f"/p/six/tickets/{ticket_of(run).ticket_id}/" in page
     assert "Reflection protocol" in said
     assert given.HOSTILE not in page
@@ -93,7 +93,7 @@ def test_every_step_of_the_timeline_has_words(client: Client, run: Run) -> None:
         page = client.get(f"/p/six/runs/{run.pk}/steps/{step.seq}/").text
         title = words(page[page.index("<h1>") : page.index("</h1>")]).strip()
         assert title, step.key
-        assert title not in {step.kind, step.role, "Put up for a random check"}, (step.key, title)
+        assert title not in {step.kind, step.role, "Added to the audit sample"}, (step.key, title)
         assert "<script>alert" not in page
 
 

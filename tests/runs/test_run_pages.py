@@ -23,7 +23,7 @@ def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
     project = given.unsure_project("called")
     review = given.waiting_review(project)
     page = given.logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
-    assert "This run waits for a person" in page
+    assert "This run requires a review" in page
     assert f'href="/p/called/reviews/{review.pk}/"' in page
     assert "A first text." in page
     assert "No title" in page
@@ -54,11 +54,11 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
         return client.get(f"/p/silent/runs/{run.pk}/").text
 
     in_time = timezone.now() + timedelta(seconds=settings.RUN_LEASE_S * 0.8)
-    assert "A worker is on it." in page_with(state=RunState.RUNNING, lease_until=in_time)
+    assert "A worker is processing the run." in page_with(state=RunState.RUNNING, lease_until=in_time)
     late = timezone.now() + timedelta(seconds=settings.RUN_LEASE_S * 0.6)
-    assert "The worker has been silent; another takes over soon." in page_with(lease_until=late)
+    assert "The worker is not responding; another worker takes over soon." in page_with(lease_until=late)
     gone = page_with(state=RunState.QUEUED, lease_until=None, worker_deaths=1)
-    assert "Its worker is gone; it waits for another." in gone
+    assert "The worker stopped; waiting for another worker." in gone
     due = timezone.now() + timedelta(minutes=1)
     again = page_with(worker_deaths=4, not_before=due)
     assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again

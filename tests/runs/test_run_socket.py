@@ -116,7 +116,7 @@ def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
             await socket.hear()
             assert socket.shows("Waiting for a worker")
             assert socket.page.ids_in("run-steps") == []
-            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("waits for a person")))
+            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("requires a review")))
             assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
             assert socket.page.ids_in("run-attempts") == ["attempt-1"]
 
@@ -135,7 +135,7 @@ def test_a_lost_ring_is_found_by_the_next_look(
         async with connected(run, client) as socket:
             await socket.hear()
             await in_thread(go_on)(run)
-            await socket.hear_until(lambda: socket.shows("waits for a person"))
+            await socket.hear_until(lambda: socket.shows("requires a review"))
             assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
 
     play(scene)
@@ -152,7 +152,7 @@ def test_rings_that_come_twice_or_late_change_nothing(project: Project, no_bell:
             for _ in range(3):
                 await ring(run)
             await socket.hear()
-            assert socket.shows("waits for a person")
+            assert socket.shows("requires a review")
             for _ in range(3):
                 await ring(run)
             assert await socket.communicator.receive_nothing(timeout=0.5)

@@ -122,7 +122,7 @@ def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project
     assert outcome is not None
     assert (outcome["state"], outcome["error"]) == (
         "skipped",
-        "grace refused the call of pay_invoice: We only check it.",
+        "grace rejected the call of pay_invoice: We only check it.",
     )
     told = Step.objects.get(run=run, key="attempt-1/answer").request["messages"][-1]["content"]
     assert "still missing" in told
@@ -245,7 +245,7 @@ def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: 
     fork = advanced(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=given.user())))
 
     assert (fork.waiting_for, len(bank.heard)) == ("tool_call", 1)
-    assert "a reviewer allowed the call of pay_invoice once" in fork.fork_note
+    assert "a reviewer approved the call of pay_invoice once" in fork.fork_note
     later = advanced(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=given.user())))
     assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
 

@@ -22,7 +22,7 @@ def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> N
     given.logged_in(client, run.project, role=Role.VIEWER)
     address = f"/p/{run.project.slug}/runs/{run.pk}/"
     page = client.get(address).text
-    assert page.count("It is reading the work…") == 2
+    assert page.count("Reflecting…") == 2
     assert f'hx-get="{address}reflectors/" hx-trigger="every 3s"' in page
     looked_back(run)
     section = client.get(f"{address}reflectors/", headers={"HX-Request": "true"}).text
@@ -32,7 +32,7 @@ def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> N
     assert "proposed to the notebook" in section
     for entry in Entry.objects.all():
         assert f'href="/p/{run.project.slug}/notebook/entries/{entry.pk}/"' in section
-    assert "score 61 of 100" in client.get(address).text
+    assert "score 61 / 100" in client.get(address).text
 
 
 def test_hostile_findings_stay_text(client: Client) -> None:

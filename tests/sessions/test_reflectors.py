@@ -308,7 +308,7 @@ def test_what_a_persons_fork_of_it_finds_is_proposed_too_and_the_same_counts_onc
     run = ended_run()
     rows = looked_back(run)
     other = errors_said(finding(), finding("It gave up."))
-    wanted = ForkInput.model_validate({"from_step": 3, "result": {"text": other, "model": "a person"}})
+    wanted = ForkInput.model_validate({"from_step": 3, "result": {"text": other, "model": "a reviewer"}})
     fork = fork_run(rows["errors"].fork, wanted.model_copy(update={"from_step": 2}), actor=Actor())
     advance(fork.pk)
     then.run_succeeded(fork)

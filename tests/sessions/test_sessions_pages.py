@@ -52,7 +52,7 @@ def test_a_session_is_told_in_order_with_its_reflections_between(client: Client)
     page = page_of(given.logged_in(client, project), transcript).text
     assert page.index("I want to fly") < page.index("find_flight") < page.index("Error: no seats")
     assert page.index("Error: no seats") < page.index("Reflection 1")
-    assert all(told in page for told in ("not on track", "at the first tool failure", "tool misuse", "Twice"))
+    assert all(told in page for told in ("off track", "at the first tool failure", "tool misuse", "Twice"))
     assert "Ask for the date." in page
     assert "The next reflection comes after" in page
     assert "or at the first tool failure." not in page
@@ -70,7 +70,7 @@ def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: C
     assert "third" in news
     assert 'id="turn-2"' not in news
     assert 'id="session-head" hx-swap-oob="true"' in news
-    assert "A reflection is being made." in news
+    assert "Reflection in progress." in news
     assert transcript.run_id
     advance(transcript.run_id)
     news = page_of(client, transcript, "?after=6&reflected=0&pending=1", hx="1").text
@@ -130,9 +130,9 @@ def test_a_run_that_reflects_leads_to_its_session_and_tells_its_steps(client: Cl
     page = given.logged_in(client, project).get(f"/p/led/runs/{transcript.run_id}/").text
     assert f'href="/p/led/transcripts/{transcript.pk}/"' in page
     words = (
-        "The session: turns 1 to 5",
+        "Session: turns 1 to 5",
         "Reflection 1 at turn 5: on track",
-        "The session: turn 10",
+        "Session: turn 10",
         "Inline reflection",
         "Waiting for the next turns of the session",
     )
@@ -161,7 +161,7 @@ def test_what_an_agent_handed_in_is_shown_and_acts_on_nothing(client: Client) ->
     }
     hand_in_attempt(run, AttemptInput.model_validate(sent), actor=Actor())
     page = given.logged_in(client, project).get(f"/p/handed-in/runs/{run.pk}/").text
-    assert "The agent says itself that this is not satisfactory." in page
+    assert "The agent rates its work as not satisfactory." in page
     assert '<a href="https://example.org/report.pdf" rel="noopener noreferrer nofollow ugc">good</a>' in page
     assert page.count('rel="noopener noreferrer nofollow ugc"') == 1
     assert 'href="http://example.org/"' not in page

@@ -170,7 +170,7 @@ def test_of_two_posters_who_go_on_from_the_same_turn_one_wins() -> None:
 
     at_once(send, "bc", threads=2)
     assert TranscriptTurn.objects.count() == 2
-    assert refused == ["The session has 2 turns, not 1; nothing was taken. Go on from there."]
+    assert refused == ["The session has 2 turns, not 1. Nothing was added. Continue after the last turn."]
 
 
 def test_very_many_turns_are_taken_in_portions_and_long_ones_shortened() -> None:

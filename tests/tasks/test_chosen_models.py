@@ -93,7 +93,7 @@ def test_an_admin_allows_of_what_is_offered(client: Client, settings: Settings) 
     assert Project.objects.get(slug="set").allowed_models == ["openai/b"]
     refused = admin.post("/p/set/settings/", TYPED | {"allowed_models": ["openai/b", "ollama/x"]})
     assert refused.status_code == 400
-    assert "The desk does not offer ollama/x." in refused.text
+    assert "Not available on this server: ollama/x." in refused.text
     assert Project.objects.get(slug="set").allowed_models == ["openai/b"]
     typed = {"objective": "x", "mode": "adaptive", "kind": "creative_writing", "model_critic": "openai/b"}
     assert admin.post("/p/set/tasks/new/", typed).status_code == 302
@@ -103,7 +103,7 @@ def test_an_admin_allows_of_what_is_offered(client: Client, settings: Settings) 
 
 
 def _answer(request: dict[str, Any]) -> str:
-    """As the actor, the critic or one of the two who look back, by the model that is asked."""
+    "As the actor, the critic or one of the two who look back, by model that is asked."
     if request["model"] != "wise":
         return critique(90, approved=True) if request["model"] == "usual" else "An answer."
     remembers = "worth remembering" in request["messages"][0]["content"]

@@ -35,15 +35,15 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"objective": "  "}, "Write what is to be done."),
+        ({"objective": "  "}, "Describe the task."),
         ({"objective": "x", "mode": "nonsense"}, "error-mode"),
         (
             {"objective": "x", "tests": "{not json"},
-            "Not JSON: Expecting property name enclosed in double quotes, line 1, column 2.",
+            "Invalid JSON: Expecting property name enclosed in double quotes, line 1, column 2.",
         ),
-        ({"objective": "x", "mode": "external_loop"}, "External check needs something that can check the answer"),
+        ({"objective": "x", "mode": "external_loop"}, "Automated test needs something that can check the answer"),
         ({"objective": "x", "mode": "external_loop"}, '<details class="more" open>'),
-        ({"objective": "x", "tests": '{"script": "x", "y": 1}'}, "y: There is no such field."),
+        ({"objective": "x", "tests": '{"script": "x", "y": 1}'}, "y: Unknown field."),
         ({"objective": "x", "max_iterations": "1.5"}, "A whole number from 1 to 20."),
         ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
         (

@@ -1,4 +1,4 @@
-"""A person's order to do again what a finished run did."""
+"Manual redo to do again what a finished run did."
 
 import pytest
 

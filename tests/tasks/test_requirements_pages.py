@@ -58,7 +58,7 @@ def test_requirements_of_the_form_reach_the_run(client: Client) -> None:
         ("{}", "needs a schema, required_fields, counts or files"),
         ('{"files": [{"path": "a.csv", "kind": "wav"}]}', "files.0.kind: "),
         ('{"counts": [{"path": "a..b", "min": 1}]}', "counts.0.path: &#x27;a..b&#x27; is no path"),
-        ('{"counts": [{"name": 5, "min": 1}]}', "counts.0.name: A text in quotes."),
+        ('{"counts": [{"name": 5, "min": 1}]}', "counts.0.name: Must be a quoted string."),
     ],
 )
 def test_requirements_that_cannot_be_used_are_told_at_their_field(client: Client, typed: str, said: str) -> None:

@@ -17,7 +17,7 @@ from tests.teams.oidc_provider import Provider
 from tests.teams.test_other_logins import come_back, provider
 
 __all__ = ["provider"]
-CLOSED = "Accounts are made by invitation"
+CLOSED = "Invitation required"
 
 
 def somebody_waits_for_a_lock() -> bool:

@@ -57,7 +57,7 @@ def test_what_new_rules_would_delete_is_shown_before_they_are_saved(admin: Clien
 def test_rules_that_delete_nothing_are_saved_at_once(admin: Client) -> None:
     admin.post(PAGE, DAYS | {"runs_days": "60"})
     assert Project.objects.get().get_retention().runs_days == 60
-    assert "Nothing is due." in admin.get(PAGE).text
+    assert "Nothing to delete." in admin.get(PAGE).text
 
 
 def test_what_is_due_is_deleted_now_and_told(admin: Client) -> None:
@@ -72,7 +72,7 @@ def test_what_is_due_is_deleted_now_and_told(admin: Client) -> None:
 def test_a_number_of_days_that_is_none_is_told_at_its_field(admin: Client, typed: str) -> None:
     page = admin.post(PAGE, DAYS | {"runs_days": typed})
     assert page.status_code == 400
-    assert "A whole number from 1 to 3,650, or nothing for ever." in page.text
+    assert "Enter a whole number from 1 to 3,650, or leave empty to retain data forever." in page.text
     assert f'value="{typed}"' in page.text
     assert Project.objects.get().get_retention().runs_days is None
 
@@ -83,7 +83,7 @@ def test_a_project_is_deleted_by_typing_its_name(admin: Client) -> None:
     assert refused.status_code == 400
     assert "Type the project&#x27;s name just as it is: Kept" in refused.text
     told = admin.post(page, {"typed_name": "Kept"}, follow=True)
-    assert "The project “Kept” is deleted." in told.text
+    assert "Project “Kept” deleted." in told.text
     assert admin.get(PAGE).status_code == 404
 
 

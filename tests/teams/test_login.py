@@ -13,7 +13,7 @@ def test_a_user_without_a_project_is_told_what_to_do(client: Client) -> None:
     client.force_login(given.user("lonely"))
     response = client.get("/")
     assert response.status_code == 200
-    assert "You are not in any project yet" in response.text
+    assert "You are not a member of any project" in response.text
     assert "lonely" in response.text
 
 
@@ -38,7 +38,7 @@ def test_a_login_link_works_once_and_only_by_post(client: Client) -> None:
     assert client.post(path).status_code == 302
     assert client.session["_auth_user_id"] == str(user.pk)
     assert client.post(path).status_code == 404
-    assert "This link no longer works" in Client().get(path).text
+    assert "Link expired or already used" in Client().get(path).text
 
 
 def test_looking_at_a_login_link_by_head_does_not_use_it(client: Client) -> None:
@@ -79,7 +79,7 @@ def test_errors_have_the_same_look() -> None:
     assert "<h1>Not found</h1>" in Client().get("/nothing-here/").text
     expired = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
     assert expired.status_code == 403
-    assert "This form has expired" in expired.text
+    assert "Form expired" in expired.text
 
 
 def test_pages_are_kept_nowhere(client: Client) -> None:

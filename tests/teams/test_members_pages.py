@@ -123,11 +123,11 @@ def test_who_has_no_account_makes_one_and_is_in(admin: Client) -> None:
 def test_without_an_invitation_nobody_makes_an_account(client: Client, admin: Client) -> None:
     guest = Client()
     for ask in (guest.get, guest.post):
-        assert "Accounts are made by invitation" in ask("/account/signup/", SIGN_UP).text
+        assert "Invitation required" in ask("/account/signup/", SIGN_UP).text
     path = invite(admin)
     guest.get(path)
     Invitation.objects.update(revoked_at=timezone.now())
-    assert "Accounts are made by invitation" in guest.post("/account/signup/", SIGN_UP).text
+    assert "Invitation required" in guest.post("/account/signup/", SIGN_UP).text
     assert not User.objects.filter(username="new-one").exists()
 
 
@@ -138,7 +138,7 @@ def test_a_link_makes_one_account(admin: Client) -> None:
         guest.get(path)
     first.post("/account/signup/", SIGN_UP)
     page = second.post("/account/signup/", SIGN_UP | {"username": "another"})
-    assert "Accounts are made by invitation" in page.text
+    assert "Invitation required" in page.text
     assert not User.objects.filter(username="another").exists()
 
 
@@ -165,7 +165,7 @@ def test_an_expired_link_is_of_no_use(admin: Client) -> None:
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     page = Client().get(path)
     assert page.status_code == 404
-    assert "This invitation no longer works" in page.text
+    assert "Invitation no longer valid" in page.text
 
 
 def test_an_invitation_never_lowers_a_role(admin: Client, project: Project) -> None:
@@ -209,7 +209,7 @@ def test_where_nobody_could_confirm_an_address_none_is_asked_for(admin: Client) 
 def test_staff_make_projects_and_are_their_admins(client: Client) -> None:
     staff = given.user("boss", is_staff=True)
     client.force_login(staff)
-    assert "Create a project" in client.get("/").text
+    assert "Create project" in client.get("/").text
     page = client.post("/projects/new/", {"name": "Ärger & Söhne", "slug": ""}, follow=True)
     assert page.redirect_chain == [("/p/arger-sohne/settings/members/", 302)]
     assert Membership.objects.get(user=staff).role == Role.ADMIN

@@ -42,7 +42,7 @@ def come_back(client: Client, start: str = "/account/oidc/corp/login/") -> str:
 
 def test_who_was_not_invited_makes_no_account_this_way(client: Client, provider: Provider) -> None:
     assert "Log in with Corp" in client.get("/login/").text
-    assert "Accounts are made by invitation" in come_back(client)
+    assert "Invitation required" in come_back(client)
     assert not User.objects.exists()
 
 
@@ -62,23 +62,23 @@ def test_an_invited_person_comes_in_by_the_provider_and_comes_again(client: Clie
 def test_a_person_connects_the_login_to_their_account_and_takes_it_away(client: Client, provider: Provider) -> None:
     user = given.user("erika-here")
     client.force_login(user)
-    assert "You log in with your password alone." in client.get("/account/providers/").text
+    assert "No connected accounts. You log in with your password." in client.get("/account/providers/").text
     client.post("/account/confirm/?next=/account/providers/", {"password": given.PASSWORD})
     assert come_back(client, "/account/oidc/corp/login/?process=connect") == "/account/providers/"
     account = SocialAccount.objects.get(user=user)
-    assert "The login is connected." in client.get("/account/providers/").text
+    assert "Account connected." in client.get("/account/providers/").text
     guest = Client()
     assert come_back(guest) == "/"
     assert guest.session["_auth_user_id"] == str(user.pk)
     page = client.post("/account/providers/", {"account": account.pk}, follow=True)
-    assert "The login was removed." in page.text
+    assert "The login removed." in page.text
     assert not SocialAccount.objects.exists()
 
 
 def test_an_answer_that_nobody_asked_for_logs_nobody_in(client: Client, provider: Provider) -> None:
     page = client.get("/account/oidc/corp/callback/", {"code": "a", "state": "made-up"})
     assert page.status_code in {200, 401}
-    assert "The login did not work" in page.text
+    assert "Login failed" in page.text
     assert "_auth_user_id" not in client.session
 
 

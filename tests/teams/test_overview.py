@@ -24,11 +24,11 @@ def test_waiting_for_you_is_what_you_could_decide_now(client: Client) -> None:
     own.handed_in_by = [str(Actor(user=reader).hand)]
     own.save(update_fields=["handed_in_by"])
     page = client.get("/p/desk/").text
-    waiting = page.partition("Waiting for you")[2].partition("Under way")[0]
+    waiting = page.partition("Waiting for you")[2].partition("In progress")[0]
     assert "Free" in waiting
     assert not [name for name in ("Held by Ben", "Skipped", "Own") if name in waiting]
     claim_review(free, actor=Actor(user=reader))
-    assert "Free" in client.get("/p/desk/").text.partition("Waiting for you")[2].partition("Under way")[0]
+    assert "Free" in client.get("/p/desk/").text.partition("Waiting for you")[2].partition("In progress")[0]
 
 
 def test_first_steps_are_ticked_one_by_one_and_gone_when_all_are_done(client: Client) -> None:

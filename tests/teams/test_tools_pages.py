@@ -95,9 +95,9 @@ def test_trying_a_tool_really_calls_it_and_shows_what_came_back(admin: Client, p
     with RawServer(reply(given.HOSTILE.encode())) as server:
         tool = http_tool(project, f"{server.url}/{{city}}")
         page = admin.get(f"/p/desk/tools/{tool.pk}/")
-        assert "Try it" in page.text
+        assert "Test" in page.text
         result = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": '{"city": "Bern"}'}).text
-        assert "it worked" in result
+        assert "succeeded" in result
         assert "<script>alert" not in result
         assert "&lt;script&gt;alert" in result
         assert server.heard[0].path == "/Bern"
@@ -105,7 +105,7 @@ def test_trying_a_tool_really_calls_it_and_shows_what_came_back(admin: Client, p
         assert (wrong.status_code, len(server.heard)) == (400, 1)
         assert "{oops" in wrong.text
         missing = admin.post(f"/p/desk/tools/{tool.pk}/try/", {"arguments": "{}"}).text
-        assert "it failed" in missing
+        assert "failed" in missing
         assert "invalid_arguments" in missing
     assert AuditEntry.objects.filter(action="tool.tried").count() == 2
 

@@ -69,12 +69,12 @@ def test_a_profile_is_changed_and_the_next_page_is_in_its_language(client: Clien
     page = client.post("/profile/?project=first", {"language": "zh-hans"}, follow=True)
     assert page.redirect_chain == [("/profile/?project=first", 302)]
     assert '<html lang="zh-hans">' in page.text
-    assert "你的个人设置已保存。" in page.text
+    assert "个人设置已保存。" in page.text
     assert 'value="zh-hans" checked' in page.text
     profile = Profile.objects.get(user=user)
     assert (profile.language, profile.wants_mail) == ("zh-hans", False)
     page = client.post("/profile/", {"language": "", "wants_mail": "on"}, follow=True)
-    assert "Your profile was saved." in page.text
+    assert "Profile saved." in page.text
     assert COOKIE not in client.cookies or not client.cookies[COOKIE].value
     assert Profile.objects.get(user=user).wants_mail
 
@@ -83,7 +83,7 @@ def test_a_language_that_is_none_is_refused_and_named(client: Client) -> None:
     client.force_login(given.user())
     page = client.post("/profile/", {"language": "tlh"})
     assert page.status_code == 400
-    assert "The desk does not speak this language." in page.text
+    assert "This language is not supported." in page.text
     assert not Profile.objects.exists()
 
 

@@ -33,13 +33,13 @@ def test_a_page_is_marked_where_it_belongs(client: Client, page: str, marked: se
 
 def test_what_only_admins_do_is_told_beside_the_keys(client: Client) -> None:
     client.force_login(given.member(given.project("team"), Role.VIEWER))
-    assert "Only an admin of the project can change these." in client.get("/p/team/settings/keys/").text
+    assert "Only a project admin can change these." in client.get("/p/team/settings/keys/").text
 
 
 def test_whoever_is_asked_for_the_password_again_may_go_back(client: Client) -> None:
     client.force_login(given.member(given.project("team")))
     page = client.get("/account/two-factor/app/", follow=True)
-    assert "Is it you?" in page.text
+    assert "Confirm your identity" in page.text
     assert re.search(r'<a class="button" href="/profile/">Back</a>', page.text)
 
 

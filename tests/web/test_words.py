@@ -28,7 +28,7 @@ def test_a_sentence_does_not_end_within_its_brackets() -> None:
     assert first_sentence(f"The critic gave none (approved: missing). {rest}")[0] == (
         "The critic gave none (approved: missing)."
     )
-    assert first_sentence("What it said: " + "x " * 100)[0] == "What it said:"
+    assert first_sentence("Error message: " + "x " * 100)[0] == "Error message:"
 
 
 def test_a_model_that_judged_itself_is_not_called_the_critic(client: Client) -> None:
@@ -38,8 +38,8 @@ def test_a_model_that_judged_itself_is_not_called_the_critic(client: Client) -> 
     given.logged_in(client, project)
     for path in ("", "reviews/", f"reviews/{review.pk}/", f"runs/{review.run_id}/"):
         page = client.get(f"/p/alone/{path}").text
-        assert "The model is not sure of its own verdict" in page, path
-        assert "The critic is not sure" not in page, path
+        assert "Low model confidence" in page, path
+        assert "Low critic confidence" not in page, path
 
 
 def test_a_graph_that_would_fill_the_first_screen_waits_to_be_opened() -> None:

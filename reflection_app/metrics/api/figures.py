@@ -68,14 +68,14 @@ def chosen_by(query: ChosenQuery) -> Chosen:
         scripted=query.scripted,
     )
     if chosen.days < 1:
-        raise _wrong("since", _("it is after the last day"))
+        raise _wrong("since", _("must not be after the end date"))
     if chosen.days > LONGEST_DAYS:
-        raise _wrong("since", _("a period has %(days)s days at most") % {"days": LONGEST_DAYS})
+        raise _wrong("since", _("a period has at most %(days)s days") % {"days": LONGEST_DAYS})
     return chosen
 
 
 def _wrong(name: str, message: str) -> InvalidInput:
-    return InvalidInput(_("There are no metrics of such a period."), errors=[{"field": name, "message": message}])
+    return InvalidInput(_("Invalid period for metrics."), errors=[{"field": name, "message": message}])
 
 
 class BehindQuery(ChosenQuery, PageQuery):
@@ -122,7 +122,7 @@ class Figures(DeskView):
             runs = behind(self.project.pk, chosen_by(query), query.figure, query.key)
         except ValueError as error:
             wrong = [{"field": "figure", "message": str(error)}]
-            raise InvalidInput(_("There are no runs behind that."), errors=wrong) from None
+            raise InvalidInput(_("No runs found for this metric or key."), errors=wrong) from None
         return self.page(RunsBehindPage, runs.defer("spec", "edited_prompts"), query)
 
     @read("get_metric_definitions", "What each figure of runs is", may=Permission.READ_METRICS)

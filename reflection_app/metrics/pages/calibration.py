@@ -157,18 +157,18 @@ def import_file(request: DeskRequest) -> HttpResponse:
             raise InvalidInput(_("Choose a file."))
         if (file.size or 0) > LARGEST_UPLOAD:
             most = {"size": LARGEST_UPLOAD // 1_000_000}
-            raise InvalidInput(_("The file is larger than %(size)s MB; put its rows into several files.") % most)
+            raise InvalidInput(_("The file is larger than %(size)s MB. Split it into several files.") % most)
         rows = read_labels(file.read())
     except InvalidInput as error:
         problems = [f"{one['field']}: {one['message']}" for one in error.errors[:MOST_SHOWN]] or [str(error)]
         message = " ".join([_("Nothing was imported."), *problems])
         return back_to(request, "calibration", message=message, level=messages.ERROR)
     import_labels(request.place.project, rows, name=file.name or "", actor=request.place.actor)
-    return back_to(request, "calibration", message=_("The labels are imported."))
+    return back_to(request, "calibration", message=_("Labels imported."))
 
 
 @project_page(Permission.IMPORT_JUDGEMENTS)
 @post_only(page="calibration")
 def drop_import(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
     delete_import(request.place.project, judgements_id, actor=request.place.actor)
-    return back_to(request, "calibration", message=_("The import is deleted."))
+    return back_to(request, "calibration", message=_("Import deleted."))

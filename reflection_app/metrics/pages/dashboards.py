@@ -121,7 +121,7 @@ def _editor(
         "dashboard": dashboard,
         "chosen": tiles,
         "groups": (
-            (_("Figures"), [(name, figure.label) for name, figure in figures.items()]),
+            (_("Metrics"), [(name, figure.label) for name, figure in figures.items()]),
             (_("Charts"), [(name, chart.title) for name, chart in charts.items()]),
         ),
         "longest": LONGEST_NAME,

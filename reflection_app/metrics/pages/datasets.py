@@ -31,15 +31,15 @@ WORDS: Mapping[DatasetKind, tuple[Promise, Promise]] = MappingProxyType(
     {
         DatasetKind.RUNS: (
             gettext_lazy("Runs"),
-            gettext_lazy("Finished runs with attempts, verdicts, what people decided, the answer, lessons and cost."),
+            gettext_lazy("Finished runs with attempts, verdicts, human decisions, final answers, lessons and cost."),
         ),
         DatasetKind.PREFERENCES: (
             gettext_lazy("Preference pairs"),
-            gettext_lazy("Two attempts at one task, of which one is better: chosen and rejected, for DPO."),
+            gettext_lazy("Two attempts at one task, one better than the other: chosen and rejected, for DPO."),
         ),
         DatasetKind.CRITIC: (
-            gettext_lazy("Judged verdicts"),
-            gettext_lazy("Critics' verdicts with what people decided about them, to train and calibrate critics."),
+            gettext_lazy("Reviewed verdicts"),
+            gettext_lazy("Critic verdicts with the human decisions on them, for training and calibrating critics."),
         ),
     }
 )
@@ -72,7 +72,7 @@ def datasets_page(request: DeskRequest) -> HttpResponse:
         "columns": COLUMNS[dataset.kind],
         "formats": list(FileFormat),
         "query": urlencode(given),
-        "metadata_hint": _("What it holds, such as %(example)s") % {"example": '{"team": "search"}'},
+        "metadata_hint": _("Must contain, for example %(example)s") % {"example": '{"team": "search"}'},
         "outcomes": list(Outcome),
         "modes": [mode for mode in Mode if mode not in OF_THE_DESK],
         "rest": request.build_absolute_uri(f"/api/v1/datasets/{dataset.kind}/export"),

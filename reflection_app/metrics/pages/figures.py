@@ -102,7 +102,7 @@ def run_sections(metrics: Metrics, links: Links) -> list[Section]:
     return [
         Section(
             "helps",
-            _("Does reflection help?"),
+            _("Reflection effect"),
             [
                 course_chart(SUCCESS, metrics.points, links),
                 family("attempts_to_success", upright=True),
@@ -111,7 +111,7 @@ def run_sections(metrics: Metrics, links: Links) -> list[Section]:
         ),
         Section(
             "works",
-            _("How the work goes"),
+            _("Breakdown"),
             [
                 family("modes"),
                 # A run may have failed in several ways, so the shares are of the runs.
@@ -121,7 +121,7 @@ def run_sections(metrics: Metrics, links: Links) -> list[Section]:
         ),
         Section(
             "takes",
-            _("What it takes"),
+            _("Usage and cost"),
             [
                 tokens_chart(metrics.spend, links),
                 money_chart(metrics.spend, links),

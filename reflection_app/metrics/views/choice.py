@@ -90,12 +90,12 @@ def read_asked(query: Mapping[str, str]) -> Asked:
         since, since_error = _day(query.get("since", ""), otherwise=min(chosen.since, until))
         errors = {name: error for name, error in (("since", since_error), ("until", until_error)) if error}
         if not errors and since > until:
-            errors["since"] = _("The first day is after the last one.")
+            errors["since"] = _("The start date is after the end date.")
         if not errors and (until - since).days >= LONGEST_DAYS:
-            errors["since"] = _("At most %(most)s days at once.") % {"most": LONGEST_DAYS}
+            errors["since"] = _("A period has at most %(most)s days.") % {"most": LONGEST_DAYS}
         # The period before it must be in the calendar, too.
         if not errors and since.toordinal() <= LONGEST_DAYS:
-            errors["since"] = _("This is no day of a calendar that the desk has.")
+            errors["since"] = _("The start date is too early.")
         period = USUAL if errors else CUSTOM
         chosen = chosen if errors else Chosen(since=since, until=until)
     agent, mode, model, kind = (storable(query.get(name, "").strip())[:LONGEST_TEXT] for name in FILTERS)
@@ -116,7 +116,7 @@ def _day(text: str, *, otherwise: date) -> tuple[date, str]:
     try:
         return date.fromisoformat(text), ""
     except ValueError:
-        return otherwise, _("Write a day like 2026-01-31.")
+        return otherwise, _("Enter a date such as 2026-01-31.")
 
 
 # The filters above the metrics, as the pages of metrics show them.
@@ -130,7 +130,7 @@ def filter_context(asked: Asked, choices: Mapping[str, Sequence[str]]) -> dict[s
         ("agent", _("Agent"), _("Any agent"), _options(choices, "agents", asked.chosen.agent)),
         ("mode", _("Mode"), _("Any mode"), _options(choices, "modes", asked.chosen.mode)),
         ("model", _("Model"), _("Any model"), _options(choices, "models", asked.chosen.model)),
-        ("kind", _("Kind of task"), _("Any kind"), _options(choices, "kinds", asked.chosen.kind)),
+        ("kind", _("Task type"), _("Any type"), _options(choices, "kinds", asked.chosen.kind)),
     )
     return {
         "asked": asked,

@@ -13,14 +13,14 @@ from reflection_app.web.labels import in_words
 # How long reviews have waited.
 AGES = {
     "1h": _("up to 1 h"),
-    "4h": _("to 4 h"),
-    "1d": _("to 1 day"),
-    "3d": _("to 3 days"),
-    "1w": _("to 1 week"),
-    "longer": _("longer"),
+    "4h": _("1–4 h"),
+    "1d": _("4–24 h"),
+    "3d": _("1–3 days"),
+    "1w": _("3–7 days"),
+    "longer": _("over 1 week"),
 }
 LATE = {"1d": "warn", "3d": "warn", "1w": "bad", "longer": "bad"}
-NONE_DECIDED = _("Nobody has decided a review in this time.")
+NONE_DECIDED = _("No reviews were decided in this period.")
 SOURCES = {"issue": _("Issue"), "test": _("Test"), "class": _("Error class"), "tool": _("Tool")}
 # Whose failures have words in the registry, by its kinds.
 REGISTERED = {"test": "test_failure", "tool": "tool_error"}
@@ -51,7 +51,7 @@ def _one_of(words: Mapping[str, Promise]) -> Callable[[str], str]:
 
 
 def _or_not_told(key: str) -> str:
-    return key or str(_("not told"))
+    return key or str(_("not specified"))
 
 
 @dataclass(frozen=True)
@@ -78,46 +78,46 @@ FAMILIES: Mapping[str, Family] = {
             "attempts_to_success",
             _("Attempts to success"),
             _("Attempts"),
-            hint=_("How many attempts the runs took that succeeded."),
-            empty=_("No run has succeeded in this time."),
+            hint=_("Number of attempts of successful runs."),
+            empty=_("No runs succeeded in this period."),
         ),
         Family(
             "outcomes",
-            _("How runs ended"),
-            _("End"),
+            _("Run outcomes"),
+            _("Outcome"),
             lambda key: str(look_of(key, "outcome").words),
             tone=lambda key: look_of(key, "outcome").tone,
         ),
-        Family("modes", _("Loops"), _("Mode"), mode_words, hint=_("Which loop the runs went through.")),
+        Family("modes", _("Modes"), _("Mode"), mode_words, hint=_("Loop used by each run.")),
         Family(
             "failures",
-            _("Why attempts failed"),
+            _("Failure causes"),
             _("Failure"),
             failure_words,
-            hint=_("The most common kinds, each counted once in a run; the share is of all runs."),
-            empty=_("Nothing failed in this time."),
+            hint=_("Most common causes, each counted once per run; shares are of all runs."),
+            empty=_("No failures in this period."),
             tone=lambda _key: "bad",
         ),
         Family("agents", _("Agents"), _("Agent"), _or_not_told),
         Family("models", _("Models"), _("Model"), _or_not_told),
-        Family("kinds", _("Kinds of tasks"), _("Kind"), lambda key: kind_words(key) or _or_not_told("")),
+        Family("kinds", _("Task types"), _("Type"), lambda key: kind_words(key) or _or_not_told("")),
         Family("spend", _("Model calls"), words=lambda key: key.replace("|", " · ", 1)),
         Family(
             "reasons",
-            _("Why people were asked"),
+            _("Review reasons"),
             _("Reason"),
             lambda key: str(look_of(key, "reason").words),
-            hint=_("Of the reviews that were decided in this time."),
+            hint=_("Reviews decided in this period."),
             empty=NONE_DECIDED,
             counted=_("reviews"),
         ),
         Family(
             "ages",
-            _("Waiting now, by age"),
+            _("Open reviews by age"),
             _("Waiting time"),
             _one_of(AGES),
-            hint=_("Open reviews as they are at this moment, whatever the period."),
-            empty=_("No review is waiting."),
+            hint=_("Reviews open right now, independent of the period."),
+            empty=_("No reviews are waiting."),
             tone=lambda key: LATE.get(key, "one"),
             counted=_("reviews"),
         ),
@@ -125,21 +125,25 @@ FAMILIES: Mapping[str, Family] = {
             "critics",
             _("Overrule rate by critic"),
             _("Model"),
-            hint=_("Of each model's verdicts that people decided about, with its interval of 95 %."),
-            empty=_("Nobody has decided about a model's verdict in this time."),
+            hint=_(
+                "Share of each model's reviewed verdicts that people overruled, with the confidence interval (95 %)."
+            ),
+            empty=_("No model verdicts were reviewed in this period."),
         ),
         Family(
             "reviewers",
             _("Overrule rate by reviewer"),
             _("Reviewer"),
-            hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),
+            hint=_(
+                "How often each reviewer overruled a verdict. Reviewers see different items, so this is not a ranking."
+            ),
             empty=NONE_DECIDED,
         ),
         Family(
             "keys",
-            _("Overrule rate by key"),
+            _("Overrule rate by API key"),
             _("API key"),
-            hint=_("Decided by programs. It is in no other figure here: those are of people."),
+            hint=_("Decisions made by programs. The other metrics here count human decisions only."),
             empty=NONE_DECIDED,
         ),
     )

@@ -47,7 +47,7 @@ def overruled_chart(name: str, found: Sequence[Overruled], links: Links) -> Char
         title=str(whom.title),
         hint=str(whom.hint),
         figure=dots(marks, axis=share_axis(bound for mark in marks for bound in (mark.low, mark.value, mark.high))),
-        columns=(str(whom.column), _("Decided"), _("Overruled"), _("Share"), _("Interval of 95 %")),
+        columns=(str(whom.column), _("Decided"), _("Overruled"), _("Share"), _("Interval (95 %)")),
         rows=tuple(rows),
         empty=str(whom.empty),
     )
@@ -79,19 +79,17 @@ def matrix_chart(found: Calibration, *, address: Address) -> Chart:
     }
     verdicts = ticks([verdict_words(one) for one in VERDICTS])
     layout = {
-        "xaxis": titled(_("People"), **verdicts, side="top"),
-        "yaxis": titled(_("The critic"), **verdicts, autorange="reversed"),
+        "xaxis": titled(_("Human verdict"), **verdicts, side="top"),
+        "yaxis": titled(_("Critic"), **verdicts, autorange="reversed"),
     }
     return Chart(
         name="confusion",
-        title=_("What the critic said, and what people said"),
-        hint=_(
-            "Each cell: the share of all the critic's verdicts, and how many were compared. On the diagonal they agree."
-        ),
+        title=_("Critic vs. human verdicts"),
+        hint=_("Each cell: share of all critic verdicts and number compared. The diagonal shows agreement."),
         figure={"data": [trace], "layout": layout},
         columns=(
-            _("The critic said"),
-            *(_("People: %(verdict)s") % {"verdict": verdict_words(one)} for one in VERDICTS),
+            _("Critic verdict"),
+            *(_("Human: %(verdict)s") % {"verdict": verdict_words(one)} for one in VERDICTS),
         ),
         rows=tuple(
             (
@@ -108,7 +106,7 @@ def _behind(cell: MatrixCell, address: Address) -> str:
 
 
 def _hover_text(cell: MatrixCell) -> str:
-    said = _("The critic said %(critic)s, people said %(people)s")
+    said = _("Critic: %(critic)s, human: %(people)s")
     words = {"critic": verdict_words(cell.critic), "people": verdict_words(cell.people)}
     return plain(f"{said % words}: {share_words(cell.share)}, {_compared(cell.seen)}")
 
@@ -127,7 +125,7 @@ def reliability_chart(found: Calibration) -> Chart:
         "y": [0, 1],
         "line": {"width": 1.5, "dash": "dot"},
         "hoverinfo": "skip",
-        "name": _("As often as it says"),
+        "name": _("Perfect calibration"),
         "meta": {"tone": "plain"},
     }
     right = [one.right for one in bins]
@@ -144,22 +142,20 @@ def reliability_chart(found: Calibration) -> Chart:
             for one in bins
         ],
         "hoverinfo": "text",
-        "name": _("The critic"),
+        "name": _("Critic"),
         "meta": {"tone": "one"},
     }
     layout = {
-        "xaxis": share_axis([one.confidence for one in bins], _("Confidence of the critic")),
-        "yaxis": share_axis([bound for one in right for bound in (one.low, one.high)], _("People agreed")),
+        "xaxis": share_axis([one.confidence for one in bins], _("Critic confidence")),
+        "yaxis": share_axis([bound for one in right for bound in (one.low, one.high)], _("Human agreement")),
         "showlegend": True,
     }
     return Chart(
         name="reliability",
-        title=_("Is it right as often as it says?"),
-        hint=_(
-            "Each dot: verdicts of about the same confidence. Below the line, the critic is surer than it should be."
-        ),
+        title=_("Confidence calibration"),
+        hint=_("Each dot groups verdicts of similar confidence. Below the line, the critic is overconfident."),
         figure={"data": [ideal, dots], "layout": layout},
-        columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("People agreed"), _("Interval of 95 %")),
+        columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("Human agreement"), _("Interval (95 %)")),
         rows=tuple(
             (
                 Cell(f"{one.low * 100:.0f}–{one.high * 100:.0f} %"),
@@ -170,5 +166,5 @@ def reliability_chart(found: Calibration) -> Chart:
             )
             for one in bins
         ),
-        empty=_("The critic gave no confidence with these verdicts."),
+        empty=_("The critic reported no confidence for these verdicts."),
     )

@@ -57,31 +57,31 @@ class Course:
 
 SUCCESS = Course(
     "success",
-    gettext_lazy("Success, with reflection and without"),
+    gettext_lazy("Success rate with and without reflection"),
     gettext_lazy(
-        "Of the runs that allowed a second attempt: those that succeeded in the end, and those whose first did."
+        "Runs allowing a second attempt: share that succeeded in the end, and share whose first attempt succeeded."
     ),
-    gettext_lazy("No run that allowed a second attempt has ended in this time."),
+    gettext_lazy("No runs allowing a second attempt finished in this period."),
     (
         Line("success_rate_with_reflection", gettext_lazy("With reflection")),
-        Line("success_rate_without_reflection", gettext_lazy("Without it"), "three", "dash"),
+        Line("success_rate_without_reflection", gettext_lazy("Without reflection"), "three", "dash"),
     ),
 )
 DECISION_TIME = Course(
     "decision-time",
     gettext_lazy("Time to decision"),
-    gettext_lazy("From when a review was opened to when somebody decided it."),
+    gettext_lazy("Time from opening a review to its decision."),
     NONE_DECIDED,
     (
         Line("time_to_decision_p50_s", gettext_lazy("Median"), behind=("decided", "")),
-        Line("time_to_decision_p95_s", gettext_lazy("95th percentile"), "three", "dash", behind=("decided", "")),
+        Line("time_to_decision_p95_s", gettext_lazy("p95"), "three", "dash", behind=("decided", "")),
     ),
     is_of_reviews=True,
 )
 OVERRULED = Course(
     "overruled",
     gettext_lazy("Overrule rate over time"),
-    gettext_lazy("The share of decided reviews where people said otherwise than the verdict."),
+    gettext_lazy("Share of decided reviews where the verdict was overruled."),
     NONE_DECIDED,
     (Line("overrule_rate", gettext_lazy("Overruled"), behind=("overrule_rate", "yes")),),
     is_of_reviews=True,
@@ -105,9 +105,9 @@ def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart
             axis=titled(_("hours")) if is_time else share_axis(shares),
         ),
         columns=(
-            _("From"),
+            _("Start"),
             *(str(line.words) for line in course.drawn),
-            _("Decided") if course.is_of_reviews else _("Counted over"),
+            _("Decided") if course.is_of_reviews else _("Sample size"),
         ),
         rows=tuple(
             (
@@ -174,7 +174,7 @@ def bar_chart(
         figure=bars([Series(marks)], upright=upright, axis=count_axis(counted, marks)),
         columns=(str(family.column), _("Number"), _("Share")),
         rows=rows,
-        empty=str(family.empty) or _("Nothing to show in this time."),
+        empty=str(family.empty) or _("No data in this period."),
     )
 
 
@@ -193,14 +193,14 @@ def tokens_chart(spend: Sequence[Spend], links: Links) -> Chart:
     return Chart(
         name="tokens",
         title=_("Tokens by model and role"),
-        hint=_("All model calls, those of forks, redos and of the desk's own work too."),
+        hint=_("All model calls, including forks, redos and internal calls."),
         figure=_stacked(spend, links, amount=lambda one: float(_tokens(one)), said=_tokens_said, axis=_("tokens")),
-        columns=(_("Model"), _("Role"), _("Calls"), _("Tokens in"), _("Tokens out"), _("Tokens")),
+        columns=(_("Model"), _("Role"), _("Calls"), _("Input tokens"), _("Output tokens"), _("Tokens")),
         rows=tuple(
             (*_called(one, links), *(Cell(f"{n:,}") for n in (one.prompt_tokens, one.completion_tokens, _tokens(one))))
             for one in sorted(spend, key=lambda one: -_tokens(one))
         ),
-        empty=_("No model was called in this time."),
+        empty=_("No model calls in this period."),
         words=2,
     )
 
@@ -208,22 +208,22 @@ def tokens_chart(spend: Sequence[Spend], links: Links) -> Chart:
 def money_chart(spend: Sequence[Spend], links: Links) -> Chart:
     """What the same calls cost. Calls without a known price are said to be so, and not taken for free."""
     unknown = sum(one.calls for one in spend if not one.is_known)
-    hint = _("As far as the prices of the models are known.")
+    hint = _("Includes only models with known prices.")
     if unknown:
         more = ngettext(
-            "Of %(calls)s call, some price is not known.", "Of %(calls)s calls, some prices are not known.", unknown
+            "%(calls)s call has no fully known price.", "%(calls)s calls have no fully known price.", unknown
         )
         hint = more % {"calls": f"{unknown:,}"}
     paid = [one for one in spend if one.cost_usd]
     listed = [one for one in spend if one.cost_usd or not one.is_known]
     return Chart(
         name="money",
-        title=_("Money by model and role"),
+        title=_("Cost by model and role"),
         hint=hint,
         figure=_stacked(paid, links, amount=lambda one: float(one.cost_usd), said=_money, axis=_("US dollars")),
         columns=(_("Model"), _("Role"), _("Calls"), _("Cost")),
         rows=tuple((*_called(one, links), Cell(_money(one))) for one in sorted(listed, key=lambda one: -one.cost_usd)),
-        empty=_("Nothing that has a known price was called in this time."),
+        empty=_("No calls with a known price in this period."),
         words=2,
     )
 
@@ -246,11 +246,11 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
     )
     return Chart(
         name="tasks",
-        title=_("Tasks that took most"),
+        title=_("Top tasks"),
         figure=bars([Series(marks)], axis=titled(_("tokens"))),
         columns=(_("Task"), _("Tokens"), _("Cost")),
         rows=rows,
-        empty=_("No model was called in this time."),
+        empty=_("No model calls in this period."),
         is_wide=True,
     )
 

@@ -147,7 +147,7 @@ def change(figure: Figure, before: Figure | None, *, better: str) -> Change | No
         return None
     found = _change(figure, before, better=better)
     told = {"now": f"{figure.of:,}", "before": f"{before.of:,}"}
-    return replace(found, sizes=_("n = %(now)s, before %(before)s") % told) if found else None
+    return replace(found, sizes=_("n = %(now)s, previously %(before)s") % told) if found else None
 
 
 def _change(figure: Figure, before: Figure, *, better: str) -> Change | None:
@@ -158,7 +158,7 @@ def _change(figure: Figure, before: Figure, *, better: str) -> Change | None:
         return None
     relative = figure.value / before.value - 1
     if abs(relative) < LEAST_RELATIVE_CHANGE:
-        return Change(words=_("as before"), direction="", verdict="plain")
+        return Change(words=_("no change"), direction="", verdict="plain")
     direction = "up" if relative > 0 else "down"
     sign = "+" if relative > 0 else "−"
     written = f"{sign}{abs(relative) * 100:,.0f} %"
@@ -171,7 +171,7 @@ def _change_of_share(figure: Figure, before: Figure, *, better: str) -> Change:
     assert before.value is not None
     points = (figure.value - before.value) * 100
     if round(abs(points), 1) == 0:
-        return Change(words=_("as before"), direction="", verdict="plain")
+        return Change(words=_("no change"), direction="", verdict="plain")
     direction = "up" if points > 0 else "down"
     rounded = f"{abs(points):.0f}" if abs(points) >= 1 else f"{abs(points):.1f}"
     words = _("%(points)s points") % {"points": ("+" if points > 0 else "−") + rounded}
@@ -187,7 +187,7 @@ def _change_of_share(figure: Figure, before: Figure, *, better: str) -> Change:
         "high": points_words(between.high),
     }
     if between.has_zero:
-        return Change(words=words, direction=direction, verdict="plain", note=_("may be chance") + " · " + note)
+        return Change(words=words, direction=direction, verdict="plain", note=_("not significant yet") + " · " + note)
     return Change(words=words, direction=direction, verdict=_verdict(direction, better=better), note=note)
 
 
@@ -198,7 +198,7 @@ def _verdict(direction: str, *, better: str) -> str:
 # How the figures of calibration are named and written.
 
 
-SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
+SOURCES = {JudgementSource.DESK: gettext_lazy("Reflection Desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
 
 
 def verdict_words(verdict: str) -> str:
@@ -254,44 +254,42 @@ def _with_bounds(interval: Interval | None, form: str, *, times: int = 1) -> Wri
 CRITIC_FIGURES: Mapping[str, tuple[str | Promise, str | Promise, Callable[[Any], Written]]] = {
     "agreed": (
         gettext_lazy("Agreement"),
-        gettext_lazy("The share of the critic's verdicts that people give, too."),
+        gettext_lazy("Share of critic verdicts that match the human verdict."),
         share_text,
     ),
     "kappa": (
         gettext_lazy("Cohen's κ"),
-        gettext_lazy("Agreement beyond what chance alone would bring: 1 is full, 0 is as good as chance."),
+        gettext_lazy("Agreement beyond chance: 1 is full agreement, 0 equals chance."),
         kappa_text,
     ),
     "precision": (
-        gettext_lazy("Precision of Pass"),
-        gettext_lazy("Of what the critic passes, what people pass."),
+        gettext_lazy("Pass precision"),
+        gettext_lazy("Share of critic passes that people also passed."),
         share_text,
     ),
     "recall": (
-        gettext_lazy("Recall of Pass"),
-        gettext_lazy("Of what people pass, what the critic passes."),
+        gettext_lazy("Pass recall"),
+        gettext_lazy("Share of human passes that the critic also passed."),
         share_text,
     ),
     "false_pass": (
-        gettext_lazy("Let through"),
-        gettext_lazy("Of what people send back, what the critic passes."),
+        gettext_lazy("False pass"),
+        gettext_lazy("Share of items sent back by people that the critic passed."),
         share_text,
     ),
     "false_fail": (
-        gettext_lazy("Held up"),
-        gettext_lazy("Of what people pass, what the critic sends back."),
+        gettext_lazy("False reject"),
+        gettext_lazy("Share of items passed by people that the critic sent back."),
         share_text,
     ),
     "reliability.error": (
         gettext_lazy("Calibration error"),
-        gettext_lazy(
-            "How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."
-        ),
+        gettext_lazy("Mean gap between confidence and accuracy. Chance alone makes it slightly above 0."),
         lambda error: ("–" if error is None else share_words(error), ""),
     ),
     "reliability.overconfidence": (
         gettext_lazy("Overconfidence"),
-        gettext_lazy("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
+        gettext_lazy("Mean confidence minus accuracy. Above 0, the critic is overconfident."),
         points_text,
     ),
 }

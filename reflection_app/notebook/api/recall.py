@@ -130,11 +130,9 @@ def recall_answer(project: Project, query: RecallQuery | RecallInput) -> RecallA
     if found.used_meaning:
         why = ""
     elif vector is not None:
-        why = _("The entries are just being embedded by another model; this was found by its words.")
+        why = _("Entries are being re-embedded with another model; only text search was used.")
     else:
-        why = _(
-            "No vector of the question could be had in time, or the desk has no embedding model; found by its words."
-        )
+        why = _("No query vector in time, or no embedding model is configured; only text search was used.")
     return RecallAnswer(
         entries=[
             RecalledAnswer.from_row(one.entry, score=one.score, words=one.words, likeness=one.likeness)
@@ -151,9 +149,9 @@ def recall_answer(project: Project, query: RecallQuery | RecallInput) -> RecallA
 
 def _why_nothing(found: Recalled) -> str:
     if not found.looked_at:
-        return _("No approved entry has anything to do with it.")
+        return _("No approved entry is related to it.")
     return _(
-        "No entry fits: of %(entries)d looked at, the nearest is %(sure)d %% sure to concern it; %(least)d %% is asked."
+        "No match: of %(entries)d entries checked, the best has %(sure)d %% confidence; the threshold is %(least)d %%."
     ) % {
         "entries": found.looked_at,
         "sure": round(100 * found.surest),

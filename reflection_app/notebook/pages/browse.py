@@ -97,7 +97,7 @@ def _rows(request: DeskRequest, wanted: Listing, *, after: UUID | None) -> dict[
 def chips_of(asked: AskedNotebook) -> list[dict[str, str]]:
     """The filters in force, each with the query that leaves it out."""
     wanted, empty = asked.filter, type(asked.filter)()
-    owner = {MINE: _("me"), NOBODY: _("nobody")}.get(wanted.owner, wanted.owner)
+    owner = {MINE: _("me"), NOBODY: _("unassigned")}.get(wanted.owner, wanted.owner)
     words: dict[str, str] = {
         "q": f"“{wanted.q}”" if wanted.q else "",
         "kind": str(wanted.kind.label) if wanted.kind else "",

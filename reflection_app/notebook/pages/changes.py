@@ -71,7 +71,7 @@ def new(request: DeskRequest) -> HttpResponse:
         kept = propose_entry(request.place.project, told, actor=request.place.actor)
     except (ValidationError, InvalidInput) as error:
         return render(request, "notebook/new.html", {"form": _refused(kind, typed, error)}, status=400)
-    known = _("The notebook has an entry with these words already. It was counted once more.")
+    known = _("The notebook already has this entry. Its occurrences were increased by one.")
     return back_to(request, "entry", kept.entry.id, message="" if kept.is_new else known, level=messages.INFO)
 
 
@@ -121,7 +121,7 @@ def _refused(
 ) -> EntryForm:
     """The form with what was typed and what is wrong with it."""
     if isinstance(error, ValidationError):
-        error = InvalidInput(_("Look at the fields below."), errors=problems_of_entry(error))
+        error = InvalidInput(_("Check the fields below."), errors=problems_of_entry(error))
     assert isinstance(error, ActionError)
     refusal = refusal_of(error, act="edit")
     fields = {name: said for name, said in refusal.fields.items() if name in typed}
@@ -237,13 +237,13 @@ def curate_many(request: DeskRequest) -> HttpResponse:
     """Approves, rejects or retires all that are selected; each that is refused is told with why."""
     act, reason = request.POST.get("act", ""), request.POST.get("reason", "").strip()
     if act not in set(DEEDS):
-        raise InvalidInput(_("There is no such thing to do with many entries."))
+        raise InvalidInput(_("Unknown bulk action."))
     chosen = [found for text in request.POST.getlist("entry")[: MOST_ENTRIES + 1] if (found := id_from(text))]
     try:
         told = BulkCuration(entries=tuple(dict.fromkeys(chosen)), do=BulkDeed(act), reason=reason)
         result = curate_together(request.place.project, told, actor=request.place.actor)
     except ValidationError as error:
-        said = [one["message"] for one in problems_of(error)] if chosen else [_("Select one entry at least.")]
+        said = [one["message"] for one in problems_of(error)] if chosen else [_("Select at least one entry.")]
         return _list_again(request, refusal=Refusal(act, said, reason, status=400))
     except ActionError as error:
         return _list_again(request, refusal=refusal_of(error, act=act, reason=reason))
@@ -281,9 +281,11 @@ def undo(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     except ActionError as error:
         return not_changed(request, entry, refusal_of(error, act="undo"))
     forget_last(request)
-    said = _("Taken back: “%(name)s” is as it was before.") % {"name": undone.entry.name}
+    said = _("Undone: “%(name)s” was restored.") % {"name": undone.entry.name}
     if undone.recalled:
-        said += " " + _("%(runs)s runs were told it meanwhile, and stay told.") % {"runs": undone.recalled}
+        said += " " + _("It was injected into %(runs)s runs in the meantime; this is not undone.") % {
+            "runs": undone.recalled
+        }
     messages.success(request, said)
     return after_change(request, undone.entry)
 

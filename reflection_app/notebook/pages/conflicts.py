@@ -106,7 +106,7 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     except (ActionError, ValidationError) as error:
         problem = invalid_input(error, what="settlement") if isinstance(error, ValidationError) else error
         return _refused(request, conflict, problem)
-    message = _("Settled: you %(what)s.") % {"what": settled.get_settlement_display()}
+    message = _("Resolved: you %(what)s.") % {"what": settled.get_settlement_display()}
     if following := older or newer:
         return back_to(request, "conflict", following, message=message)
     return back_to(request, "conflicts", message=message)
@@ -121,7 +121,7 @@ def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
         unsettle(request.place.project, conflict_id, UnsettleInput(), actor=request.place.actor)
     except ActionError as problem:
         return _refused(request, conflict, problem)
-    return back_to(request, "conflict", conflict_id, message=_("Open again, with both entries as they were."))
+    return back_to(request, "conflict", conflict_id, message=_("Reopened. Both entries were restored."))
 
 
 @project_page(Permission.CURATE)
@@ -133,7 +133,7 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
         suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
     except ActionError as problem:
         return _refused(request, conflict, problem)
-    message = _("Asked. What the model suggests comes to this page; nothing is changed by it.")
+    message = _("Suggestion requested. It will appear on this page; nothing else changes.")
     return back_to(request, "conflict", conflict_id, message=message)
 
 
@@ -176,7 +176,7 @@ def _suggested(request: DeskRequest, conflict: Conflict) -> dict[str, Any]:
     """Return the context of a suggestion: its run, and its texts with hidden characters written out."""
     run = run_asked(conflict)
     is_under_way = run is not None and run.state != RunState.FINISHED
-    why_none = (run.error or _("Its run ended without one that is kept here.")) if run and not is_under_way else ""
+    why_none = (run.error or _("The run ended without a usable suggestion.")) if run and not is_under_way else ""
     return {
         "conflict": conflict,
         "may_curate": request.place.may(Permission.CURATE),

@@ -302,7 +302,7 @@ def curate(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Approves, rejects, retires, reopens or clears, as the button that was pressed says."""
     act = request.POST.get("act", "")
     if act not in ACTS:
-        raise InvalidInput(_("There is no such thing to do with an entry."))
+        raise InvalidInput(_("Unknown action."))
     do, said = ACTS[act]
     reason = request.POST.get("reason", "").strip()
     given: dict[str, Any] = {"reason": reason}

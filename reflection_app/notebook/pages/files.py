@@ -27,10 +27,10 @@ MOST_SHOWN = 200
 DONE = {
     ImportStep.ADD.value: gettext_lazy("added"),
     ImportStep.CHANGE.value: gettext_lazy("changed"),
-    ImportStep.SAME.value: gettext_lazy("were there already"),
-    ImportStep.TWICE.value: gettext_lazy("were twice in the files"),
-    ImportStep.DECIDED.value: gettext_lazy("left alone: decided against"),
-    "refused": gettext_lazy("refused: changed meanwhile or not usable"),
+    ImportStep.SAME.value: gettext_lazy("already present"),
+    ImportStep.TWICE.value: gettext_lazy("duplicates in the files"),
+    ImportStep.DECIDED.value: gettext_lazy("unchanged: already decided"),
+    "refused": gettext_lazy("refused: changed in the meantime or invalid"),
 }
 
 
@@ -44,7 +44,7 @@ def import_start(request: DeskRequest) -> HttpResponse:
         # The files that were chosen. Raises InvalidInput where they are too many or too large.
         files: list[UploadedFile[bytes]] = request.FILES.getlist("files")
         if len(files) > MOST_FILES or sum(file.size or 0 for file in files) > LARGEST_UPLOAD:
-            why = _("At most %(most)s files of %(size)s MB in all; put more into several imports.")
+            why = _("At most %(most)s files with %(size)s MB in total. Split them into several imports.")
             message = why % {"most": MOST_FILES, "size": LARGEST_UPLOAD // 1_000_000}
             raise InvalidInput(message, errors=[{"field": "files", "message": message}])
         handed_in = [HandedIn(file.name or "", file.read()) for file in files]
@@ -83,7 +83,7 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
 @post_only(page="notebook_import_shown")
 def import_apply(request: DeskRequest, import_id: UUID) -> HttpResponse:
     apply_import(request.place.project, import_id, actor=request.place.actor)
-    return back_to(request, "notebook_import_shown", import_id, message=_("The import has begun."))
+    return back_to(request, "notebook_import_shown", import_id, message=_("Import started."))
 
 
 def _line(one: Planned) -> tuple[Planned, Words, str]:

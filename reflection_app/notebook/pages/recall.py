@@ -149,11 +149,11 @@ def _rules_asked(data: Mapping[str, str], usual: NotebookSettings) -> Filters:
 # What each lesson does to first attempts: all of them with their figures, and those to retire.
 
 ORDERS = {
-    "claim": _("What is said first"),
-    "low": _("Worst difference first"),
-    "high": _("Best difference first"),
+    "claim": _("Conclusive first"),
+    "low": _("Lowest difference first"),
+    "high": _("Highest difference first"),
     "outcomes": _("Most outcomes first"),
-    "recalled": _("Most recalled first"),
+    "recalled": _("Most injected first"),
     "name": _("By name"),
 }
 STATES = (EntryState.APPROVED, EntryState.RETIRED)
@@ -244,9 +244,9 @@ FIELDS = ("reflection", *SWITCHES, ON, *LESSONS, *RULES)
 REFLECTORS = ("error_reflector", "memory_reflector", "merger")
 MODES = {
     ReflectionMode.OFF: gettext_noop("Never"),
-    ReflectionMode.POST_HOC: gettext_noop("After the work has ended"),
-    ReflectionMode.INLINE: gettext_noop("While a session goes on"),
-    ReflectionMode.BOTH: gettext_noop("While it goes on and after"),
+    ReflectionMode.POST_HOC: gettext_noop("After completion"),
+    ReflectionMode.INLINE: gettext_noop("During a session"),
+    ReflectionMode.BOTH: gettext_noop("During and after"),
 }
 
 
@@ -268,7 +268,7 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
             lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
             wanted = NotebookSettings.model_validate({**given, **switches, "lessons": lessons})
             change_notebook_settings(project, wanted, actor=request.place.actor)
-            message = gettext("Saved. Runs that are under way keep the settings they began with.")
+            message = gettext("Saved. Runs in progress keep their previous settings.")
             return back_to(request, "notebook_settings", message=message)
     embeddings = embedding_status()
     context = {

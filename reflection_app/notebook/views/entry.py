@@ -137,9 +137,9 @@ def views_of(entries: list[Entry]) -> list[EntryView]:
 SHORT = 80
 # What evidence names without a page of its own here.
 PLAIN: dict[str, Promise] = {
-    "proposal": gettext_lazy("A proposal of its own"),
-    "import": gettext_lazy("An import"),
-    "file": gettext_lazy("An imported file"),
+    "proposal": gettext_lazy("Direct proposal"),
+    "import": gettext_lazy("Import"),
+    "file": gettext_lazy("Imported file"),
 }
 
 
@@ -167,10 +167,10 @@ def lines_of(project: Project, occurrences: Iterable[Evidence]) -> list[dict[str
     for occurrence in found:
         links = []
         for kind, value in occurrence.refs.items():
-            gone = PLAIN.get(kind) or _("%(kind)s: not in this project any more") % {"kind": kind[:SHORT]}
+            gone = PLAIN.get(kind) or _("%(kind)s: no longer in this project") % {"kind": kind[:SHORT]}
             links.append(known.get((kind, str(value))) or EvidenceLink(str(gone)))
         # Beside something that it leads to, what only keeps proposals apart says nothing.
-        leading = [link for link in links if link.address] or links or [EvidenceLink(_("Nothing was named"))]
+        leading = [link for link in links if link.address] or links or [EvidenceLink(_("No source given"))]
         lines.append({"links": leading, "created_at": occurrence.created_at})
     return lines
 
@@ -194,7 +194,7 @@ def _known(project: Project, wanted: dict[str, set[Any]]) -> Iterator[Known]:
         words = _("Verdict on attempt %(number)s of a run") % {"number": number}
         yield "verdict", pk, words, "run", run_id, f"#attempt-{number}"
     for transcript in Transcript.objects.filter(project=project, pk__in=wanted.get("transcript", ())):
-        title = transcript.objective or transcript.external_id or transcript.agent or _("without a title")
+        title = transcript.objective or transcript.external_id or transcript.agent or _("Untitled")
         words = _("Session: %(title)s") % {"title": _short(title)}
         yield "transcript", transcript.pk, words, "session", transcript.pk, ""
     reviews = Review.objects.filter(project=project, pk__in=wanted.get("review", ())).select_related("run__task")

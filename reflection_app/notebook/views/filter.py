@@ -34,13 +34,13 @@ STALE_AFTER = timedelta(days=30)
 MINE, NOBODY = "@me", "@nobody"
 Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
 SENTENCES: dict[str, Promise] = {
-    "kind": gettext_lazy("There is no such kind of entry."),
-    "state": gettext_lazy("There is no such state of an entry."),
-    "sort": gettext_lazy("Entries cannot be sorted like that."),
-    "flagged": gettext_lazy("The filter “flagged” is 1 or nothing."),
-    "conflict": gettext_lazy("The filter “conflict” is 1 or nothing."),
-    "owner": gettext_lazy("There is no member of that name."),
-    "saved": gettext_lazy("There is no such saved view any more."),
+    "kind": gettext_lazy("Unknown entry kind."),
+    "state": gettext_lazy("Unknown entry state."),
+    "sort": gettext_lazy("Unknown sort order."),
+    "flagged": gettext_lazy("The filter “flagged” must be 1 or empty."),
+    "conflict": gettext_lazy("The filter “conflict” must be 1 or empty."),
+    "owner": gettext_lazy("No member has this name."),
+    "saved": gettext_lazy("Saved view not found."),
 }
 
 
@@ -149,7 +149,7 @@ def stale_listing(project: Project) -> Listing:
 def _sentence(name: str) -> str:
     if name in SENTENCES:
         return str(SENTENCES[name])
-    return _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
+    return _("Search text can have at most %(most)s characters.") % {"most": LONGEST_SEARCH}
 
 
 # What the user did last in the notebook, kept in their session while it is fresh, for the key that takes it back.

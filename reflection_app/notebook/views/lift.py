@@ -52,12 +52,14 @@ class LiftView:
         """Why this is said of the lesson, and nothing more."""
         judged = self.measured.judged
         if self.claim in BY_LOOK and judged.decisive is not None:
-            said = _("At the look with %(size)s outcomes in the smaller arm.") % {"size": judged.decisive.size}
+            said = _("At the interim analysis with %(size)s outcomes in the smaller group.") % {
+                "size": judged.decisive.size
+            }
             if self.claim in {Claim.PERHAPS_HARMS, Claim.PERHAPS_HELPS}:
-                said += " " + _("Among so many lessons, one may look like this by chance.")
+                said += " " + _("Among this many lessons, this can be chance.")
             return said
         if self.claim is Claim.NO_HELP:
-            said = _("After %(looks)s looks, even the upper end of the interval is below 10 points.")
+            said = _("After %(looks)s interim analyses, the upper end of the interval is below 10 points.")
             return said % {"looks": len(judged.looks)}
         return self.needs
 
@@ -66,11 +68,13 @@ class LiftView:
         """Why this is said, in as few words as stand in a line; `why` tells it in full."""
         judged, needed = self.measured.judged, self.measured.needed
         if self.claim in BY_LOOK and judged.decisive is not None:
-            return _("look at %(size)s") % {"size": judged.decisive.size}
+            return _("analysis at n = %(size)s") % {"size": judged.decisive.size}
         if self.claim is Claim.NO_HELP:
-            return ngettext("%(looks)s look", "%(looks)s looks", len(judged.looks)) % {"looks": len(judged.looks)}
+            return ngettext("%(looks)s interim analysis", "%(looks)s interim analyses", len(judged.looks)) % {
+                "looks": len(judged.looks)
+            }
         if not self.measured.outcomes.highest_share:
-            return _("nothing is withheld")
+            return _("no control group")
         if needed.more_runs is None:
             return _("over 100,000 more runs")
         return ngettext("%(runs)s more run", "about %(runs)s more runs", needed.more_runs) % {
@@ -82,15 +86,15 @@ class LiftView:
         """About how many more runs it takes until something can be told."""
         needed = self.measured.needed
         if not self.measured.outcomes.highest_share:
-            return _("Nothing is withheld, so nothing can be told.")
+            return _("Without a control group, lift cannot be measured.")
         if needed.more_runs is None:
-            return _("Out of reach: it would take more than 100,000 runs. Withhold a larger share.")
+            return _("Out of reach: more than 100,000 runs needed. Enlarge the control group.")
         runs = ngettext("Needs about one more run", "Needs about %(runs)s more runs", needed.more_runs)
         if needed.is_observed:
-            until = _("if the difference is as large as it looks (%(points)s points).")
+            until = _("if the true difference is as large as observed (%(points)s points).")
             until %= {"points": points(needed.difference)}
         else:
-            until = _("to find a difference of %(points)s points.") % {"points": round(needed.difference * 100)}
+            until = _("to detect a difference of %(points)s points.") % {"points": round(needed.difference * 100)}
         return f"{runs % {'runs': f'{needed.more_runs:,}'}} {until}"
 
     @property
@@ -107,7 +111,7 @@ class LiftView:
         }
         if difference.estimate < 0:
             return _("First attempts succeeded less often with it: %(figures)s.") % {"figures": figures}
-        return _("It does not help: %(figures)s.") % {"figures": figures}
+        return _("No benefit: %(figures)s.") % {"figures": figures}
 
     @property
     def difference(self) -> str:

@@ -16,19 +16,19 @@ from reflection_app.core.models import Project
 # What screening found, in the words of the pages; the rules are those of notebook_app/screening.py.
 
 RULES: dict[str, Promise] = {
-    "override": _("tells to drop instructions"),
-    "persona": _("gives another role"),
+    "override": _("overrides instructions"),
+    "persona": _("changes the role"),
     "prompt theft": _("asks for the system prompt"),
-    "exfiltration": _("sends something away"),
-    "role tag": _("marks of a chat template"),
+    "exfiltration": _("sends data out"),
+    "role tag": _("chat template markers"),
     "script": _("script"),
-    "hidden text": _("text that nobody sees"),
-    "turned text": _("text that runs the other way"),
-    "hidden characters": _("characters that nobody sees"),
-    "look-alikes": _("letters that look like others"),
-    "too long": _("too long to be screened"),
-    "letters apart": _("letters that stand apart"),
-    "steers the reader": _("reads like an order to the agent"),
+    "hidden text": _("hidden text"),
+    "turned text": _("reversed text"),
+    "hidden characters": _("invisible characters"),
+    "look-alikes": _("confusable letters"),
+    "too long": _("too long to check"),
+    "letters apart": _("separated letters"),
+    "steers the reader": _("instructs the agent"),
 }
 
 
@@ -51,7 +51,7 @@ BADGES = {
 }
 # The fields of every entry, and those that a kind has of its own (notebook_app/kinds.py).
 FIELDS: dict[str, Promise] = {
-    "kind": _("Kind"),
+    "kind": _("Type"),
     "name": _("Name"),
     "description": _("Description"),
     "content": _("Content"),
@@ -65,7 +65,7 @@ FIELDS: dict[str, Promise] = {
     "when": _("When it applies"),
     "advice": _("Advice"),
     "tool": _("Tool"),
-    "error_type": _("Type of error"),
+    "error_type": _("Error type"),
     "fix": _("Fix"),
     "operation": _("Operation"),
     "suggested_tools": _("Suggested tools"),

@@ -27,7 +27,7 @@ from reflection_app.web.forms import Form, Problems, Refused, read_form
 from reflection_app.web.middleware import fragment, post_only
 
 FIELDS = ("name", "list", "query", "is_shared")
-SENTENCES = {"name": gettext_noop("1 to 60 characters."), "list": gettext_noop("There is no such list.")}
+SENTENCES = {"name": gettext_noop("Enter 1 to 60 characters."), "list": gettext_noop("List not found.")}
 
 
 def get_view_for(place: Place, view_id: UUID) -> SavedView:
@@ -70,9 +70,9 @@ def new_view(request: DeskRequest) -> HttpResponse:
                 {**form.given("name", "list", "query"), "is_shared": bool(form.values["is_shared"])}
             )
             if data.is_shared and not request.place.may(Permission.REVIEW):
-                raise InvalidInput("", errors=[{"field": "is_shared", "message": _("Reviewers may share views.")}])
+                raise InvalidInput("", errors=[{"field": "is_shared", "message": _("Only reviewers can share views.")}])
             view = save_view(request.place.project, data, actor=request.place.actor)
-            return lead_to(request, _address(request, view), message=_("The view is saved."))
+            return lead_to(request, _address(request, view), message=_("View saved."))
     except Conflict as error:
         form.add_error("general", str(error))
     return _form(request, form)
@@ -91,7 +91,7 @@ def edit_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
         with form.collect_errors(_problems):
             wanted = bool(form.values["is_shared"])
             if wanted and not view.is_shared and not request.place.may(Permission.REVIEW):
-                raise InvalidInput("", errors=[{"field": "is_shared", "message": _("Reviewers may share views.")}])
+                raise InvalidInput("", errors=[{"field": "is_shared", "message": _("Only reviewers can share views.")}])
             given = {"name": form.values["name"]} | ({"is_shared": wanted} if wanted != view.is_shared else {})
             change_view(view, ViewChange.model_validate(given), actor=request.place.actor)
             return back_to(request, "saved_views", message=_("Saved."))
@@ -108,7 +108,7 @@ def save_query(request: DeskRequest, view_id: UUID) -> HttpResponse:
     view = get_view_for(request.place, view_id)
     query = understood(ListName(view.list), request.POST.get("query", "")[:LONGEST_QUERY])
     changed = change_view(view, ViewChange(query=query), actor=request.place.actor)
-    return lead_to(request, _address(request, changed), message=_("The view has these filters now."))
+    return lead_to(request, _address(request, changed), message=_("View filters updated."))
 
 
 @project_page(Permission.READ)
@@ -119,7 +119,7 @@ def remove_view(request: DeskRequest, view_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "queues/delete_view.html", {"view": view})
     delete_view(view, actor=request.place.actor)
-    return back_to(request, "saved_views", message=_("The view is deleted."))
+    return back_to(request, "saved_views", message=_("View deleted."))
 
 
 @project_page(Permission.READ)
@@ -143,7 +143,7 @@ def _problems(error: Refused) -> Problems:
         return error.errors or [{"field": "general", "message": str(error)}]
     found = error.errors(include_url=False, include_input=False)
     names = dict.fromkeys(str(one["loc"][0]) if one["loc"] else "" for one in found)
-    said = _("These filters are too long to be saved.")
+    said = _("These filters are too long to save.")
     return [{"field": name, "message": _(SENTENCES[name]) if name in SENTENCES else said} for name in names]
 
 

@@ -41,14 +41,14 @@ RULE = ("reason", "verdict", "kind", "agent", "mode", "min_score", "max_score", 
 FIELDS = ("name", *RULE, "goal_minutes")
 LOOKED_AT, SUGGESTED = 500, 50
 SENTENCES = {
-    "name": gettext_noop("1 to 60 characters."),
-    "members": gettext_noop("Choose among the people who may review."),
-    "goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or nothing."),
-    "min_score": gettext_noop("A score is a number from 0 to 100."),
-    "max_score": gettext_noop("A score is a number from 0 to 100."),
-    "reason": gettext_noop("There is no such reason for a review."),
+    "name": gettext_noop("Enter 1 to 60 characters."),
+    "members": gettext_noop("Choose from the reviewers of this project."),
+    "goal_minutes": gettext_noop("A whole number of minutes from 1 to 43,200, or leave empty."),
+    "min_score": gettext_noop("Enter a score from 0 to 100."),
+    "max_score": gettext_noop("Enter a score from 0 to 100."),
+    "reason": gettext_noop("Unknown review reason."),
     "verdict": gettext_noop("A verdict is PASS, REVISE or REJECT."),
-    "mode": gettext_noop("There is no such mode."),
+    "mode": gettext_noop("Unknown mode."),
 }
 TOO_LONG = gettext_noop("At most 200 characters.")
 
@@ -86,7 +86,7 @@ def new_queue(request: DeskRequest) -> HttpResponse:
             with form.collect_errors(_problems):
                 data = QueueInput.model_validate(_typed(form, members))
                 queue = create_queue(request.place.project, data, actor=request.place.actor)
-                message = _("The queue “%(name)s” is there. What waits and fits is in it.") % {"name": queue.name}
+                message = _("Queue “%(name)s” created. Matching open reviews were added.") % {"name": queue.name}
                 return back_to(request, "review_queues", message=message)
         except Conflict as error:
             form.add_error("general", str(error))
@@ -107,7 +107,7 @@ def edit_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
         with form.collect_errors(_problems):
             change = QueueChange.model_validate(_typed(form, members))
             change_queue(queue, change, actor=request.place.actor)
-            message = _("Saved. What waits is in its queues by the new rule; who holds a review keeps it.")
+            message = _("Saved. Open reviews were sorted by the new rule; claimed reviews stay with their reviewers.")
             return back_to(request, "review_queues", message=message)
     else:
         members = list(queue.members.values_list("user__username", flat=True))
@@ -137,7 +137,7 @@ def remove_queue(request: DeskRequest, queue_id: UUID) -> HttpResponse:
         waiting = count_up_to(Review.objects.filter(queue=queue, state__in=OPEN))
         return render(request, "queues/delete_queue.html", {"queue": queue, "waiting": waiting})
     delete_queue(queue, actor=request.place.actor)
-    return back_to(request, "review_queues", message=_("The queue is deleted. What waited in it still waits."))
+    return back_to(request, "review_queues", message=_("Queue deleted. Its reviews remain open."))
 
 
 def _typed(form: Form, members: list[str]) -> dict[str, Any]:

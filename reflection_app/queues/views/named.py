@@ -17,13 +17,13 @@ from reflection_app.reviews.views.queue import AskedQueue
 from reflection_app.web.access import DeskRequest
 
 RULE_WORDS: dict[str, Promise] = {
-    "reason": gettext_lazy("Why it is here"),
+    "reason": gettext_lazy("Reason"),
     "verdict": gettext_lazy("Verdict"),
-    "kind": gettext_lazy("Kind of task"),
+    "kind": gettext_lazy("Task type"),
     "agent": gettext_lazy("Agent"),
     "mode": gettext_lazy("Mode"),
-    "min_score": gettext_lazy("Score at least"),
-    "max_score": gettext_lazy("Score at most"),
+    "min_score": gettext_lazy("Minimum score"),
+    "max_score": gettext_lazy("Maximum score"),
 }
 # How the registry calls what these fields hold.
 KINDS = {"reason": "reason", "verdict": "verdict", "mode": "mode"}

@@ -42,8 +42,8 @@ JUDGEMENT_FIELDS = ("error_type", "remedy", "action")
 RULE_SOURCES = {rule.id: rule.source for rule in RULES}
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note", "worked")
 FOLLOWS = {
-    "yes": gettext_noop("Kept. It is tried first the next time."),
-    "no": gettext_noop("Kept. It counts against this fix."),
+    "yes": gettext_noop("Saved. This fix is tried first next time."),
+    "no": gettext_noop("Saved. Counted as a failure of this fix."),
 }
 # How a fix went, as the address names it.
 WENT = {"worked": True, "failed": False, "unknown": None}
@@ -94,8 +94,8 @@ def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     form = read_form(request, OUTCOME_FIELDS)
     with form.collect_errors(api_problems_of):
         if form.values["worked"] not in FOLLOWS:
-            missing = {"field": "worked", "message": _("Say whether it worked.")}
-            raise InvalidInput(_("Say how it went."), errors=[missing])
+            missing = {"field": "worked", "message": _("Select whether it worked.")}
+            raise InvalidInput(_("Select an outcome."), errors=[missing])
         outcome = FixOutcomeSubmission.model_validate(form.given(*OUTCOME_FIELDS))
         report_fix_outcome(failure, outcome, actor=request.place.actor)
         return back_to(request, "tool_failure", failure.pk, message=_(FOLLOWS[form.values["worked"]]))
@@ -111,7 +111,7 @@ def diagnosis(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     with form.collect_errors():
         judgement = DiagnosisJudgement.model_validate(form.given(*JUDGEMENT_FIELDS))
         judge_diagnosis(failure, judgement, actor=request.place.actor)
-        return back_to(request, "tool_failure", failure.pk, message=_("Kept: what you say of the diagnosis."))
+        return back_to(request, "tool_failure", failure.pk, message=_("Diagnosis feedback saved."))
     return _page(request, failure, Form(dict.fromkeys(OUTCOME_FIELDS, "")), judgement=form)
 
 

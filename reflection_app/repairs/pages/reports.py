@@ -112,9 +112,9 @@ def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
             corrected = CorrectionInput.model_validate(form.given(*CORRECTION))
             is_right = corrected.type.value == report.holding_type
             correct_class(report, corrected, actor=request.place.actor)
-            message = _("The class is corrected.")
+            message = _("Error class corrected.")
             return back_to(
-                request, "report", reflection_id, message=_("Noted: the class is right.") if is_right else message
+                request, "report", reflection_id, message=_("Error class confirmed.") if is_right else message
             )
     except Conflict as problem:
         return _show(request, get_report_for(request.place, reflection_id), form=form, problem=problem)
@@ -150,10 +150,8 @@ def _show(
 
 MOST_SHOWN = 200
 SAID = {
-    InstructionState.ACCEPTED: gettext_noop(
-        "Accepted. Every run of this agent that begins from now on has it in its system prompt."
-    ),
-    InstructionState.DECLINED: gettext_noop("It stands in no prompt of a run that begins from now on."),
+    InstructionState.ACCEPTED: gettext_noop("Accepted. All new runs of this agent have it in their system prompt."),
+    InstructionState.DECLINED: gettext_noop("New runs will not have it in their prompt."),
 }
 
 

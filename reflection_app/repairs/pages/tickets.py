@@ -80,8 +80,8 @@ def close(request: DeskRequest, ticket_id: str) -> HttpResponse:
         # The action's own refusal is one sentence; what cannot be read has one for each complaint.
         errors = [str(problem)] if str(problem) else [one["message"] for one in problem.errors]
         return _show(request, ticket, typed=typed, errors=errors)
-    follows = closed.run_goes_on or _("Its run, which waited for the repair, was cancelled.")
-    return back_to(request, "ticket", ticket.ticket_id, message=_("The ticket is closed.") + f" {follows}")
+    follows = closed.run_goes_on or _("The run was waiting for this repair and was cancelled.")
+    return back_to(request, "ticket", ticket.ticket_id, message=_("Ticket closed.") + f" {follows}")
 
 
 def _show(request: DeskRequest, ticket: Ticket, *, typed: str = "", errors: Sequence[str] = ()) -> HttpResponse:

@@ -71,7 +71,7 @@ def start_bulk(request: DeskRequest) -> HttpResponse:
         errors: dict[str, str] = {}
         for problem in problems_of(error):
             field = "choice" if problem["field"] in {"decision", "verdict"} else problem["field"].split(".", 1)[0]
-            sentence = _("Choose one at least in the queue.") if field == "reviews" else problem["message"]
+            sentence = _("Select at least one review in the queue.") if field == "reviews" else problem["message"]
             errors.setdefault(field, sentence)
         return _form(request, selected, errors=errors)
     return redirect(_address(request, bulk))

@@ -95,7 +95,7 @@ def take_back(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     take_back_comment(comment, actor=request.place.actor, is_admin=request.place.may(Permission.UNDO_OTHERS))
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, About(comment.about), comment.about_id))
-    return lead_to(request, _address_of(request.place, comment), message=_("The comment was deleted."))
+    return lead_to(request, _address_of(request.place, comment), message=_("Comment deleted."))
 
 
 def _address_of(place: Place, comment: Comment) -> str:

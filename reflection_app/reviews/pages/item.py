@@ -272,8 +272,8 @@ def go_on(request: DeskRequest) -> HttpResponse:
 # Deciding a review in the browser.
 
 CHANGED = gettext_lazy(
-    "You agreed, but changed the issues: to change them is to overrule. Overruling is chosen now: give your verdict, "
-    "or begin again and agree."
+    "You agreed but changed the issues, which requires Overrule. Overrule is now selected: give your verdict, or "
+    "start over and agree."
 )
 
 
@@ -302,7 +302,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         now_is = get_review_for(request.place, review_id)
         if isinstance(problem, Conflict) and holds(request, now_is):
             form = replace(form, lease_token=str(now_is.lease_token))
-            in_other_tab = ReviewLeaseLost(_("You opened this review in another tab; decide here."))
+            in_other_tab = ReviewLeaseLost(_("You opened this review in another tab. You can decide here."))
             return show(request, now_is, form=form, problem=in_other_tab, status=409)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     if request.POST.get("then") == "queue":
@@ -327,7 +327,7 @@ def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
         assigned = assign_review(review, data, actor=request.place.actor)
     except ActionError as problem:
         return show(request, review, form=prefilled(review), problem=problem, status=problem.status)
-    message = _("It is assigned to nobody now.")
+    message = _("Assignee removed.")
     if assigned.assignee:
         message = _("Assigned to %(name)s.") % {"name": assigned.assignee.get_username()}
     if holds(request, review) and not holds(request, assigned):
@@ -352,7 +352,7 @@ def ask_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         with form.collect_errors():
             opened = ask_for_review(run, AskInput.model_validate(form.given(*FIELDS)), actor=request.place.actor)
             address = reverse("review", args=(request.place.project.slug, opened[0].pk))
-            message = format_html('{} <a href="{}">{}</a>', _("It waits in the queue."), address, _("Open the review"))
+            message = format_html('{} <a href="{}">{}</a>', _("Review added to the queue."), address, _("Open review"))
             return back_to(request, "run", run.pk, message=message)
     except AskedAlready as problem:
         return _show(request, run, form, problem=problem)

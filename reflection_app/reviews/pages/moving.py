@@ -110,26 +110,27 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
     scope = Review.objects.filter(claimable(request, asked.filter), project=place.project, state__in=OPEN)
     if not scope.exists():
         is_part = asked.filter.is_narrowed or asked.filter.view is QueueView.MINE
-        said = _("Nothing of this view is waiting.") if is_part else _("Nothing is waiting for a review.")
+        said = _("No open reviews in this view.") if is_part else _("No open reviews.")
         return messages.info(request, said)
     skipped = count_up_to(scope.filter(Exists(skipped_by(place.actor)), free(timezone.now())))
     if skipped:
         said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", skipped) % {"many": skipped}
         address = reverse("reviews", args=(place.project.slug,))
         query = asked.with_view(QueueView.SKIPPED)
-        again = _("Look at them again")
+        again = _("Show skipped")
         return messages.info(request, format_html('{} <a href="{}?{}">{}</a>', said, address, query, again))
     others_work = work_of_others(place.project, actor=place.actor)
     # An empty condition excludes nothing: where everybody may decide on their own work, no review is refused for it.
     if others_work and scope.exclude(others_work).exists():
-        said = _("You, or an API key of yours, submitted the remaining reviews. Another reviewer has to decide.")
+        said = _("You or your API key submitted the remaining reviews. Another reviewer has to decide.")
         if place.may(Permission.CHANGE_SETTINGS):
             address = reverse("review_policy", args=(place.project.slug,))
-            who_may = _("Who may decide on their own work")
+            who_may = _("Self-review settings")
             said = format_html('{} <a href="{}#own-work">{}</a>', said, address, who_may)
         return messages.info(request, said)
     said = _(
-        "The remaining reviews are for others: held, assigned, in a queue of theirs, or for an opinion beside yours."
+        "The remaining reviews are locked, assigned to others, in restricted queues, or need the opinion of "
+        "another reviewer."
     )
     return messages.info(request, said)
 
@@ -147,7 +148,7 @@ def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     found = beside(project, asked.filter, review, actor=request.place.actor, is_back=is_back)
     message = ""
     if found is None:
-        message = _("This is the first of this view.") if is_back else _("This is the last of this view.")
+        message = _("This is the first item in this view.") if is_back else _("This is the last item in this view.")
     return lead_to(request, address_of_item(request, found or review.pk), message=message, level=messages.INFO)
 
 
@@ -165,9 +166,11 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
         offer = UndoOffer(str(problem), problem.from_step)
         context = {"review": review, "run": review.run, "undo": offer}
         return render(request, "reviews/not_undone.html", context, status=problem.status)
-    said = _("Undone, with all that followed. Decide anew: what was decided is in the form.")
+    said = _("Decision undone, with its effects. Your previous answer is in the form.")
     if undone.holder_id != request.user.pk:
-        said = _("Undone, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
+        said = _("Decision undone, with its effects. The review is assigned to %(who)s again.") % {
+            "who": undone.holder_label
+        }
     return lead_to(request, address_of_item(request, review.pk), message=said, level=messages.INFO)
 
 
@@ -181,7 +184,7 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     if request.POST.get("undo"):
         unskip_review(review, actor=request.place.actor)
-        message = _("It comes to you again.")
+        message = _("The review is back in your queue.")
         return lead_to(request, address_of_view(request), message=message, level=messages.INFO)
     skip_review(review, actor=request.place.actor, lease_token=lease_token_in(request))
     return redirect(address_of_view(request)) if request.POST.get("then") == "queue" else go_to_next(request)
@@ -192,7 +195,7 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
 def unskip(request: DeskRequest) -> HttpResponse:
     """Everything that the user has skipped comes to them again."""
     many = unskip_all(request.place.project, actor=request.place.actor)
-    said = ngettext("%(many)s review comes to you again.", "%(many)s reviews come to you again.", many)
+    said = ngettext("%(many)s review is back in your queue.", "%(many)s reviews are back in your queue.", many)
     return back_to(request, "reviews", message=said % {"many": many}, level=messages.INFO)
 
 

@@ -33,11 +33,13 @@ from reflection_app.web.list_pages import names_in
 
 SUGGESTED = 100
 OWN_WORK = {
-    OwnWork.NOBODY: gettext_lazy("Nobody decides on what they handed in themselves, or by a key that they made."),
-    OwnWork.PEOPLE: gettext_lazy(
-        "People may decide on what they handed in themselves, or by a key. Keys may not: an agent would judge itself."
+    OwnWork.NOBODY: gettext_lazy(
+        "No self-review: members and API keys cannot decide on work submitted by them or their keys."
     ),
-    OwnWork.EVERYBODY: gettext_lazy("People and keys may decide on what they handed in themselves."),
+    OwnWork.PEOPLE: gettext_lazy(
+        "Members may decide on work submitted by them or their keys. API keys may not, so no agent reviews itself."
+    ),
+    OwnWork.EVERYBODY: gettext_lazy("Members and API keys may decide on work they submitted."),
 }
 
 
@@ -51,7 +53,7 @@ def policy_page(request: DeskRequest) -> HttpResponse:
     order = request.POST.get("do", "save")
     if order == "own_work":
         change_own_work(request.place.project, request.POST.get("own_work", ""), actor=request.place.actor)
-        message = _("Saved. It holds from now on, for what is waiting as well.")
+        message = _("Saved. The change also applies to open reviews.")
         return back_to(request, "review_policy", message=message)
     form = read_policy_form(request.POST)
     if order not in {"save", "try"}:
@@ -64,7 +66,7 @@ def policy_page(request: DeskRequest) -> HttpResponse:
                 form.add_errors(read_rules(policy))
                 return _page(request, form, saved=saved, tried=policy)
             change_policy(request.place.project, policy, actor=request.place.actor, digest=form.digest)
-            message = _("Saved. Runs that are under way keep the policy they began with.")
+            message = _("Saved. Runs in progress use their previous policy.")
             return back_to(request, "review_policy", message=message)
     except PolicyMovedOn:
         # What holds now is shown beside; who then saves again has seen what is replaced.

@@ -45,7 +45,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     asked = read_queue(request.GET)
     named = named_queue(request, asked)
     if asked.filter.queue is not None and named is None:
-        gone = {"field": "queue", "message": _("There is no such queue any more.")}
+        gone = {"field": "queue", "message": _("Queue not found.")}
         asked = AskedQueue(asked.filter.model_copy(update={"queue": None}), [*asked.errors, gone])
     after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)

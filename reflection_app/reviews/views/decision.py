@@ -41,13 +41,13 @@ OVERRULED = {
     Referee.SELF.label: gettext_lazy("You overruled the model: %(verdict)s."),
 }
 DIRECTED = {
-    DirectorsDecision.REDO: gettext_lazy("You ordered it to be done again."),
-    DirectorsDecision.ACCEPT: gettext_lazy("You accepted it all the same."),
-    DirectorsDecision.CLOSE: gettext_lazy("You closed it."),
+    DirectorsDecision.REDO: gettext_lazy("You ordered a redo."),
+    DirectorsDecision.ACCEPT: gettext_lazy("You accepted the rejected attempt."),
+    DirectorsDecision.CLOSE: gettext_lazy("You closed the review."),
 }
 FOLLOWS = {
     Verdict.PASS: gettext_lazy("The run succeeds."),
-    Verdict.REVISE: gettext_lazy("The run goes on."),
+    Verdict.REVISE: gettext_lazy("The run continues."),
     Verdict.REJECT: gettext_lazy("The run ends as rejected."),
 }
 
@@ -59,24 +59,25 @@ def decision_message(review: Review, *, slug: str) -> SafeString:
         # Of one of several blind reviewers what follows from the opinions that are in, and for how many it waits: the
         # last of them settles it. Not what they say before all are in.
         if review.panel.state == PanelState.SETTLED:
-            follows = _("All are in, and the verdict is in force.")
+            follows = _("All opinions are in. The verdict is final.")
         elif review.panel.state == PanelState.DISPUTED:
-            follows = _("All are in, and they differ: one more person decides.")
+            follows = _("All opinions are in and differ. One more reviewer decides.")
         elif review.panel.state == PanelState.WITHDRAWN:
-            follows = _("The run has ended without them.")
+            follows = _("The run ended before all opinions were in.")
         else:
             given = review.panel.seats.filter(state=ReviewState.DECIDED, opinion__isnull=False).count()
             missing = review.panel.wanted - given
             follows = ngettext(
-                "Nothing follows before %(missing)s more is in.",
-                "Nothing follows before %(missing)s more are in.",
+                "Waiting for %(missing)s more reviewer.",
+                "Waiting for %(missing)s more reviewers.",
                 missing,
             ) % {"missing": missing}
-        follows = f"{_('It is kept with what the others say.')} {follows}".strip()
+        saved = _("Saved with the other opinions.")
+        follows = f"{saved} {follows}".strip()
     else:
         follows = str(FOLLOWS[verdict]) if review.holds_run else ""
     address = reverse("run", args=(slug, review.run_id))
-    label = _("Watch the run") if review.holds_run else _("Open the run")
+    label = _("View run") if review.holds_run else _("Open run")
     return format_html('{} <a href="{}">{}</a>', " ".join(filter(None, (what, follows))), address, label)
 
 
@@ -92,15 +93,15 @@ def _what(review: Review) -> tuple[str, Verdict]:
     opinion, given, verdict = review.get_opinion(), review.decided_verdict, verdict_of(review)
     if review.is_pick:
         picked = opinion.picked if opinion else given.attempt.number if given else None
-        kept = _("You kept attempt %(number)s.") % {"number": picked or review.attempt.number}
+        kept = _("You selected attempt %(number)s.") % {"number": picked or review.attempt.number}
         words = {
             Verdict.PASS: kept,
-            Verdict.REVISE: _("You sent it back."),
-            Verdict.REJECT: _("You found no attempt right."),
+            Verdict.REVISE: _("You sent the task back."),
+            Verdict.REJECT: _("You accepted no attempt."),
         }
         return words[verdict], verdict
     if review.is_edited:
-        return _("You edited the answer: your text is the one that is kept."), verdict
+        return _("You edited the answer. Your text is now the final answer."), verdict
     if directed := review.directors_decision_with(verdict.value):
         return str(DIRECTED[directed]), verdict
     agreed = review.decision == Decision.APPROVE.value
@@ -175,14 +176,14 @@ class DecisionForm:
     def said(self) -> str:
         """What was chosen, in words."""
         if self.pick:
-            named = {NONE_RIGHT: _("None is right"), SEND_BACK: _("Send back")}
-            return named.get(self.pick) or _("Keep attempt %(number)s") % {"number": self.pick}
+            named = {NONE_RIGHT: _("None is correct"), SEND_BACK: _("Send back")}
+            return named.get(self.pick) or _("Select attempt %(number)s") % {"number": self.pick}
         if self.decision in DIRECTED_IN_FORM:
             return str(DIRECTED_IN_FORM[self.decision])
         if self.decision == Decision.APPROVE.value:
             return _("Agree")
         if self.decision == EDIT:
-            return _("Edit the answer")
+            return _("Edit answer")
         told = {"verdict": self.verdict, "score": self.score}
         return _("Overrule %(verdict)s %(score)s") % told if self.decision else ""
 

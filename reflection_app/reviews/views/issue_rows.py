@@ -130,15 +130,11 @@ class _Texts:
             if len(places) == 1:
                 return text.mark(*places[0])
             if places:
-                raise _refused(
-                    row, _("it holds %(passage)s more than once. Copy more of it, so that it is found once."), quote
-                )
-        raise _refused(
-            row, _("it does not hold %(passage)s. Copy the passage from the text as it stands there."), quote
-        )
+                raise _refused(row, _("%(passage)s occurs more than once. Copy a longer, unique passage."), quote)
+        raise _refused(row, _("%(passage)s does not occur. Copy the passage exactly from the text."), quote)
 
 
 def _refused(row: int, why: str, quote: str) -> InvalidInput:
-    said = _("The passage of issue %(number)s was not found in the text:") % {"number": row + 1}
+    said = _("Passage of issue %(number)s not found:") % {"number": row + 1}
     message = f"{said} {why % {'passage': in_quotes(quote)}}"
     return InvalidInput(message, errors=[{"field": f"issues.{row}.mark", "message": message}])

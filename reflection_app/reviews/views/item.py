@@ -226,10 +226,10 @@ class Effects:
         """That the word of one person alone does not count yet, or that it settles a dispute."""
         review = self.review
         if review.is_seat and review.panel is not None:
-            said = _("It counts once all %(wanted)s reviewers have said theirs, and if they agree.")
+            said = _("Takes effect when all %(wanted)s reviewers have decided and agree.")
             return said % {"wanted": review.panel.wanted}
         if review.panel_id is not None:
-            return _("It settles what the reviewers do not agree on.")
+            return _("Settles the disagreement between the reviewers.")
         return ""
 
     @cached_property
@@ -244,19 +244,21 @@ class Effects:
         if self.review.holds_run:
             left = self.left or what_is_left(run)
             if self.review.step is not None and self.review.step.key == END_REVIEW:
-                return _("No attempt can follow: the run ends, and keeps the best that it has.")
+                return _("No further attempt is possible: the run ends with its best attempt.")
             if not left.attempts:
-                return _("No attempt is left: the run ends, and keeps the best that it has.")
+                return _("No attempts remaining: the run ends with its best attempt.")
             if not left.tokens or not left.seconds or left.money == 0:
-                return _("Nothing is left to spend: the run ends, and keeps the best attempt that it has.")
-            said = _("It goes back with a rewind ticket; attempt %(number)s is made from the issues.")
+                return _("Budget or time used up: the run ends with its best attempt.")
+            said = _("Sent back with a rewind ticket; attempt %(number)s addresses the issues.")
             return said % {"number": run.attempts_made + 1}
         if not goes_back(self.review, VerdictName.REVISE.value, run):
             why_not = why_no_redo(run) if self.review.verdict.passed else ""
-            return f"{_('Only recorded.')} {why_not}" if why_not else self._recorded
+            recorded = _("Recorded only.")
+            return f"{recorded} {why_not}" if why_not else self._recorded
         limits = run.get_spec().limits
         said = _(
-            "A new run does it again with the issues on its ticket, within %(attempts)s attempts and %(tokens)s tokens."
+            "A new run redoes the task with the issues on its ticket, within %(attempts)s attempts and %(tokens)s "
+            "tokens."
         )
         return said % {"attempts": limits.max_iterations, "tokens": f"{limits.token_budget:,}"}
 
@@ -271,8 +273,8 @@ class Effects:
         if why_not_edited(review, review.run):
             return ""
         if review.holds_run:
-            return _("Your text is the answer and the run succeeds. The attempt stays as it was, with Revise from you.")
-        return _("Your text takes the place of the answer that the run keeps. The attempt stays, with Revise from you.")
+            return _("Your edited text becomes the final answer and the run succeeds. The original is marked Revise.")
+        return _("Your edited text replaces the run's final answer. The original is marked Revise.")
 
     @cached_property
     def by_agreeing(self) -> str:
@@ -288,8 +290,8 @@ class Effects:
     @property
     def _recorded(self) -> str:
         if not self.review.run.is_finished:
-            return _("Only recorded: the run does not wait for it.")
-        return _("Only recorded: the run has ended and stays as it is.")
+            return _("Recorded only: the run is not waiting for this review.")
+        return _("Recorded only: the run has ended and does not change.")
 
 
 LONGEST_ASKED = 1_500

@@ -40,19 +40,19 @@ def in_words(rule: ReviewRule) -> str:
     if rule.agents:
         about.append(_("agent %(names)s") % {"names": _any_of(rule.agents)})
     if rule.cost_from_usd is not None:
-        about.append(_("run's cost from $%(cost)s") % {"cost": f"{rule.cost_from_usd.normalize():f}"})
+        about.append(_("run cost from $%(cost)s") % {"cost": f"{rule.cost_from_usd.normalize():f}"})
     if rule.action is RuleAction.STAND:
-        does = _("stands at once; only the audit may still draw it")
+        does = _("final at once, no review; still sampled for audit")
     elif rule.reviewers == 1:
-        does = _("waits for a person")
+        does = _("requires a review")
     else:
         does = ngettext(
-            "waits for %(count)s reviewer who judges blindly",
-            "waits for %(count)s reviewers who judge blindly",
+            "requires %(count)s blind reviewer",
+            "requires %(count)s blind reviewers",
             rule.reviewers,
         ) % {"count": rule.reviewers}
     if rule.share != 1:
-        does = _("a random %(share)s of these %(does)s") % {"share": f"{rule.share * 100:.4g} %", "does": does}
+        does = _("%(does)s (random %(share)s of matches)") % {"share": f"{rule.share * 100:.4g} %", "does": does}
     return _("%(about)s: %(does)s.") % {
         "about": pgettext("between parts of a sentence", ", ").join(about),
         "does": does,
@@ -64,7 +64,7 @@ def _any_of(names: Sequence[str]) -> str:
     shown, more = list(names[:MOST_NAMED]), len(names) - MOST_NAMED
     comma = pgettext("between names", ", ")
     if more > 0:
-        return _("%(names)s or one of %(more)s more") % {"names": comma.join(shown), "more": more}
+        return _("%(names)s or one of %(more)s others") % {"names": comma.join(shown), "more": more}
     if len(shown) == 1:
         return shown[0]
     return _("%(names)s or %(last)s") % {"names": comma.join(shown[:-1]), "last": shown[-1]}
@@ -78,20 +78,20 @@ USUAL = {"action": RuleAction.WAIT.value, "share": "100", "reviewers": "1"}
 PERCENT = frozenset({"confidence_below", "share", "audit_share"})
 MOST_NAMES = 60
 
-SCORE = gettext_lazy("A number from 0 to 100.")
+SCORE = gettext_lazy("Enter a number from 0 to 100.")
 NAME = gettext_lazy("At most 120 characters.")
-PEOPLE = gettext_lazy("A whole number from 1 to 5.")
+PEOPLE = gettext_lazy("Enter a whole number from 1 to 5.")
 SENTENCES = {
     "score_from": SCORE,
     "score_below": SCORE,
     "confidence_below": SCORE,
-    "share": gettext_lazy("A number above 0, at most 100."),
+    "share": gettext_lazy("Enter a number above 0 and at most 100."),
     "audit_share": SCORE,
-    "cost_from_usd": gettext_lazy("An amount from 0, with at most six decimals."),
+    "cost_from_usd": gettext_lazy("Enter an amount of 0 or more with at most six decimals."),
     "reviewers": PEOPLE,
     "audit_reviewers": PEOPLE,
-    "action": gettext_lazy("Choose what the rule does."),
-    "verdicts": gettext_lazy("Choose among PASS, REVISE and REJECT."),
+    "action": gettext_lazy("Choose an action for the rule."),
+    "verdicts": gettext_lazy("Choose from PASS, REVISE and REJECT."),
 }
 
 

@@ -212,7 +212,7 @@ def read_queue(data: Mapping[str, str]) -> AskedQueue:
         except ValidationError as problem:
             for name in {str(error["loc"][0]) for error in problem.errors() if error["loc"]} or TOGETHER:
                 if given.pop(name, None) is not None:
-                    message = _("The filter “%(name)s” is not understood.") % {"name": name}
+                    message = _("Unknown filter “%(name)s”.") % {"name": name}
                     errors.append({"field": name, "message": message})
 
 
@@ -239,7 +239,7 @@ VIEWS: dict[QueueView, str | Promise] = {
     QueueView.DECIDED: gettext_lazy("Recently decided"),
 }
 SORTS: list[tuple[QueueSort, str | Promise]] = [
-    (QueueSort.QUEUE, gettext_lazy("Queue order: runs that wait first")),
+    (QueueSort.QUEUE, gettext_lazy("Default: blocking first, then oldest")),
     (QueueSort.OLDEST, gettext_lazy("Oldest first")),
     (QueueSort.NEWEST, gettext_lazy("Newest first")),
     (QueueSort.SCORE, gettext_lazy("Lowest score first")),

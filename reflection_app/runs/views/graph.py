@@ -203,7 +203,7 @@ def detail_of(node: Node) -> str:
     verdict = in_words(node.verdict.lower()) if node.kind is not NodeKind.OUTCOME else ""
     failed, edited = _("failed") if node.failed and not verdict else "", _("edited") if node.is_edited else ""
     words = [verdict, in_words(node.detail) or score, failed, edited]
-    return " · ".join([word for word in words if word] or [_("kept") if node.is_best else ""])
+    return " · ".join([word for word in words if word] or [_("selected") if node.is_best else ""])
 
 
 def fitted(text: str, most: int) -> str:

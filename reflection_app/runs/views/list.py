@@ -78,7 +78,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
             runs = look(project.pk, asked.chosen, figure, key)
         except ValueError:
             runs = Run.objects.none()
-            error = _("There is no figure or bar of this name; the address may be cut off.")
+            error = _("Unknown metric or chart bar; the URL may be incomplete.")
     choice = ""
     if figure != TASK:
         # The days and what narrows the runs down. What waits now waits whatever the days, in demonstrations as well.
@@ -88,11 +88,11 @@ def behind_figure(request: DeskRequest) -> Behind | None:
             days = str(chosen.since)
         words = [] if is_of_now else [days]
         words += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
-        words += [_("demonstration runs")] if chosen.scripted and not is_of_now else []
+        words += [_("demo runs")] if chosen.scripted and not is_of_now else []
         choice = " · ".join(word for word in words if word)
     count = runs.order_by()[: MOST_COUNTED + 1].count()
     more = _("more than %(count)s runs") % {"count": f"{MOST_COUNTED:,}"}
-    parts = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
+    parts = {"": _("All"), YES: _("Matching"), NO: _("Not matching")}
     page = reverse("review_metrics" if figure in OF_REVIEWS else "metrics", kwargs={"slug": project.slug})
     return Behind(
         runs=runs,
@@ -113,7 +113,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
 def _title(figure: str, key: str) -> str:
     words = FIGURES.get(figure)
     if words:
-        return _("Runs behind “%(figure)s”") % {"figure": words.label}
+        return _("Runs for “%(figure)s”") % {"figure": words.label}
     if figure == TASK:
         return _("Runs of one task")
     family = FAMILIES.get(figure)

@@ -290,7 +290,7 @@ class StepLine:
         if len(seqs) > 1:
             return _("turns %(first)s to %(last)s") % {"first": seqs[0], "last": seqs[-1]}
         if not seqs and result.get("is_end"):
-            return _("its end")
+            return _("end")
         number = seqs[0] if seqs else self.step.request["after"] + self.step.request["count"]
         return _("turn %(number)s") % {"number": number}
 

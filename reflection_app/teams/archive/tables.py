@@ -116,7 +116,7 @@ def _looked_at_again(row: Row) -> Row:
             raise ValueError
         return row | facts_of(bytes.fromhex(content.removeprefix(HEX)), name=row["name"])
     except ValueError:
-        message = _("attachments.jsonl, content: it is no hexadecimal text after a backslash and an x")
+        message = _("attachments.jsonl, content: expected hexadecimal text after a backslash and an x")
         raise InvalidInput(message) from None
 
 

@@ -42,7 +42,7 @@ TILES = (
 class DemoIsThere(Conflict):
     """There is a demo already."""
 
-    title = gettext_noop("There is a demo already")
+    title = gettext_noop("Demo already exists")
 
 
 def demo_there() -> Project | None:
@@ -53,7 +53,7 @@ def demo_there() -> Project | None:
 @transaction.atomic
 def load_demo(*, actor: Actor, now: datetime | None = None) -> Project:
     """Return the new demo project; who loads it becomes its admin. Raises DemoIsThere."""
-    refusal = DemoIsThere(_("There is a demo on this desk already; remove it first."))
+    refusal = DemoIsThere(_("A demo already exists on this server. Remove it first."))
     if demo_there():
         raise refusal
     try:

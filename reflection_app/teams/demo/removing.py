@@ -22,7 +22,7 @@ def remove_demo(project: Project, *, actor: Actor) -> None:
     with transaction.atomic():
         locked = Project.objects.select_for_update().filter(pk=project.pk, is_demo=True, deleted_at=None).first()
         if locked is None:
-            raise NotFound(_("There is no demo here any more."))
+            raise NotFound(_("The demo was already removed."))
         people = list(Membership.objects.filter(project=locked).values_list("user_id", flat=True))
         delete_project(locked, typed_name=locked.name, actor=actor)
     runs = list(Run.objects.filter(project=project.pk).values_list("pk", flat=True))

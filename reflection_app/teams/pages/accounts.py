@@ -137,10 +137,8 @@ class BrokerAway:
         if not isinstance(error, RedisError) or not request.path.startswith(ACCOUNTS):
             return None
         context = {
-            "title": _("Not possible just now"),
-            "error": _(
-                "A part of the desk that this needs is being started anew. Nothing was changed; try again soon."
-            ),
+            "title": _("Temporarily unavailable"),
+            "error": _("A required service is restarting. Nothing was changed; try again soon."),
         }
         response = render(request, "refused.html", context, status=503)
         response["Retry-After"] = str(RETRY_AFTER_S)
@@ -168,7 +166,7 @@ def end_one(request: HttpRequest, session_id: int) -> HttpResponse:
     end_sessions(request, list(own))
     if not request.user.is_authenticated:
         return redirect("login")
-    return lead_to(request, "usersessions_list", message=_("That browser is logged out."))
+    return lead_to(request, "usersessions_list", message=_("Browser logged out."))
 
 
 @login_required
@@ -176,7 +174,7 @@ def end_one(request: HttpRequest, session_id: int) -> HttpResponse:
 def end_others(request: HttpRequest) -> HttpResponse:
     others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
     end_sessions(request, list(others))
-    return lead_to(request, "usersessions_list", message=_("All other browsers are logged out."))
+    return lead_to(request, "usersessions_list", message=_("All other browsers logged out."))
 
 
 # The pages of what is a person's in all projects: language, theme and mail.
@@ -201,12 +199,16 @@ def profile_page(request: HttpRequest) -> HttpResponse:
             bare.META, bare.path_info = request.META, request.path_info
             # Said in the language that was just chosen: the page after this one is drawn in it.
             with translation.override(profile.language or translation.get_language_from_request(bare)):
-                response = lead_to(request, request.get_full_path(), message=_("Your profile was saved."))
+                response = lead_to(request, request.get_full_path(), message=_("Profile saved."))
             return keep_theme(keep_language(response, profile.language), profile.theme)
     context = {
         "form": form,
         "wants_mail": wants_mail,
         "languages": settings.LANGUAGES,
-        "digests": [("", _("Never")), (Digest.DAILY.value, _("Every morning")), (Digest.WEEKLY.value, _("On Mondays"))],
+        "digests": [
+            ("", _("Never")),
+            (Digest.DAILY.value, _("Daily, in the morning")),
+            (Digest.WEEKLY.value, _("Weekly, on Monday")),
+        ],
     }
     return render(request, "teams/profile.html", context, status=form.status)

@@ -26,12 +26,12 @@ def load_demo_page(request: HttpRequest) -> HttpResponse:
         return redirect("new_project")
     desk_request = cast("DeskRequest", request)
     if not may_create_projects(desk_request.user):
-        return refused(request, MayNotCreate(_("Only staff may make projects on this desk.")))
+        return refused(request, MayNotCreate(_("Only staff can create projects on this server.")))
     try:
         project = load_demo(actor=Actor(user=desk_request.user, address=client_address(request.META)))
     except ActionError as error:
         return refused(request, error)
-    return lead_to(request, "project_overview", project.slug, message=_("The demo is loaded."))
+    return lead_to(request, "project_overview", project.slug, message=_("Demo loaded."))
 
 
 @project_page(Permission.DELETE_DATA)
@@ -44,16 +44,16 @@ def remove_demo_page(request: DeskRequest) -> HttpResponse:
             remove_demo(project, actor=request.place.actor)
         except ActionError as error:
             return refused(request, error)
-        return lead_to(request, "overview", message=_("The demo is removed."))
+        return lead_to(request, "overview", message=_("Demo removed."))
     if not project.is_demo:
         return redirect("project_overview", slug=project.slug)
     return confirm_page(
         request,
         title=_("Remove the demo?"),
         text=_(
-            "The demo project goes with everything in it: its made-up runs, reviews, sessions and notebook, its two "
-            "reviewers, and whatever you added to it. Your other projects stay as they are."
+            "Removes the demo project with its sample runs, reviews, sessions and notebook, its two reviewers, and "
+            "everything you added. Other projects are not affected."
         ),
-        button=_("Remove the demo"),
+        button=_("Remove demo"),
         back=reverse("project_overview", args=(project.slug,)),
     )

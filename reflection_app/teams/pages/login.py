@@ -242,7 +242,7 @@ def choose_first_password(request: HttpRequest) -> HttpResponse:
                 form.save()
                 finalize_password_set(request, user)
             return redirect("overview")
-        form.add_error("password1", _("This is the password of the first start. Choose another."))
+        form.add_error("password1", _("This is the initial password. Choose a different one."))
     return render(request, "account/first_password.html", {"form": form}, status=400 if form.errors else 200)
 
 

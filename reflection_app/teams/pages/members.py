@@ -55,10 +55,10 @@ from reflection_app.web.middleware import post_only
 
 NEW_LINK = "new_invitation"
 MEANINGS = {
-    Role.VIEWER: gettext_lazy("reads everything"),
-    Role.REVIEWER: gettext_lazy("besides, hands in tasks and decides reviews"),
-    Role.CURATOR: gettext_lazy("besides, curates the notebook"),
-    Role.ADMIN: gettext_lazy("besides, changes settings, members, keys and tools"),
+    Role.VIEWER: gettext_lazy("views everything"),
+    Role.REVIEWER: gettext_lazy("also submits tasks and decides reviews"),
+    Role.CURATOR: gettext_lazy("also curates the notebook"),
+    Role.ADMIN: gettext_lazy("also changes settings, members, keys and tools"),
 }
 
 
@@ -120,7 +120,7 @@ def set_role(request: DeskRequest, user_id: int) -> HttpResponse:
             return render(request, "teams/settings/lower_role.html", context)
     done = change_role(project, user_id, role=role, actor=request.place.actor, revoke_keys=_revokes_keys(request))
     name = done.membership.user.get_username()
-    message = _("%(name)s is %(role)s now.") % {"name": name, "role": Role(done.membership.role).label}
+    message = _("%(name)s is now %(role)s.") % {"name": name, "role": Role(done.membership.role).label}
     return back_to(request, "members", message=f"{message} {_keys_message(done.keys)}".strip())
 
 
@@ -140,7 +140,7 @@ def _revokes_keys(request: DeskRequest) -> bool:
 
 def _keys_message(keys: KeysLeft) -> str:
     names = ", ".join(key.name for key in keys.revoked)
-    return _("API keys revoked: %(names)s.") % {"names": names} if names else ""
+    return _("Revoked API keys: %(names)s.") % {"names": names} if names else ""
 
 
 @project_page()
@@ -169,7 +169,7 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
 def revoke(request: DeskRequest, invitation_id: UUID) -> HttpResponse:
     invitation = get_object_or_404(Invitation, project=request.place.project, pk=invitation_id)
     revoke_invitation(invitation, actor=request.place.actor)
-    return back_to(request, "members", message=_("The invitation no longer works."))
+    return back_to(request, "members", message=_("The invitation is no longer valid."))
 
 
 # What an invitation's link leads to: who invites to what, and a button to join, or the way to an account first.
@@ -203,7 +203,7 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
         except ActionError as error:
             return refused(request, error)
         del request.session[INVITED]
-        message = _("You are a member of %(project)s now.") % {"project": membership.project.name}
+        message = _("You are now a member of %(project)s.") % {"project": membership.project.name}
         return lead_to(request, "project_overview", membership.project.slug, message=message)
     context = {
         "invitation": invitation,
@@ -219,15 +219,15 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
 KEY_FIELDS = ("name", "days")
 NEW_KEY = "new_api_key"
 SCOPES = {
-    Scope.TASKS_WRITE: gettext_noop("hand in tasks, attempts and failures, cancel runs"),
+    Scope.TASKS_WRITE: gettext_noop("submit tasks, attempts and failures; cancel runs"),
     Scope.RUNS_READ: gettext_noop("read tasks, runs, reviews, tickets and reports"),
     Scope.REVIEWS_WRITE: gettext_noop(
-        "decide reviews and instructions of others' work, answer questions, order a redo; for programs that review"
+        "decide reviews and instructions of others' work, answer questions, request redos; for automated reviewers"
     ),
-    Scope.NOTEBOOK_READ: gettext_noop("be told lessons of the notebook"),
-    Scope.NOTEBOOK_WRITE: gettext_noop("propose entries to the notebook"),
+    Scope.NOTEBOOK_READ: gettext_noop("retrieve lessons from the notebook"),
+    Scope.NOTEBOOK_WRITE: gettext_noop("propose notebook entries"),
     Scope.METRICS_READ: gettext_noop("read metrics"),
-    Scope.ADMIN: gettext_noop("all of these, and settings, viewers, webhooks and channels"),
+    Scope.ADMIN: gettext_noop("all of these, plus settings, viewers, webhooks and channels"),
 }
 
 
@@ -262,7 +262,7 @@ def create_key(request: DeskRequest) -> HttpResponse:
         expires_at = None
         if form.values["days"]:
             if not 1 <= (days := _days(form.values["days"])) <= 3650:
-                raise wrong("days", _("1 to 3650 days"), said=_("When should the key expire?"))
+                raise wrong("days", _("1 to 3650 days"), said=_("Set when the key expires."))
             expires_at = timezone.now() + timedelta(days=days)
         _key, secret = create_api_key(
             project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
@@ -282,7 +282,7 @@ def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
         context = {"key": key, "brought": brought_by(key), "open_ones": open_ones}
         return render(request, "teams/settings/revoke.html", context)
     revoke_api_key(key, actor=request.place.actor)
-    return back_to(request, "keys", message=_("The key “%(name)s” no longer works.") % {"name": key.name})
+    return back_to(request, "keys", message=_("API key “%(name)s” revoked.") % {"name": key.name})
 
 
 # Who may do what: the permission matrix as the project's members see it, in its own order.

@@ -91,28 +91,28 @@ def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[tuple[str, s
     # The demo's own runs are nobody's here.
     has_own_work = project.tasks.filter(created_by__isnull=False).exists if project.is_demo else lambda: not is_scripted
     steps: list[tuple[Permission, str, str, Callable[[], bool]]] = [
-        (Permission.HAND_IN, _("Hand in a task of your own"), "new_task", has_own_work),
+        (Permission.HAND_IN, _("Create your first task"), "new_task", has_own_work),
         (
             Permission.CHANGE_SETTINGS,
-            _("Make a key, by which a pipeline hands in its work"),
+            _("Create an API key"),
             "keys",
             ApiKey.objects.filter(project=project).exists,
         ),
         (
             Permission.REVIEW,
-            _("Decide on a verdict"),
+            _("Review one item"),
             "reviews",
             Review.objects.filter(project=project, decided_by__in=people.values("user")).exists,
         ),
         (
             Permission.CURATE,
-            _("Approve a lesson, which agents are told from then on"),
+            _("Approve a lesson"),
             "notebook_inbox",
             lambda: has_approved(project.pk),
         ),
         (
             Permission.CHANGE_SETTINGS,
-            _("Invite those who review with you"),
+            _("Invite your team"),
             "members",
             lambda: people.count() > 1,
         ),

@@ -85,7 +85,7 @@ def settings_page(request: DeskRequest) -> HttpResponse:
                     handing_in=HandingIn(unique_external_ids=bool(form.values[ONCE]), allowed_models=tuple(allowed)),
                     actor=request.place.actor,
                 )
-                message = _("Saved. Runs that are under way keep the settings they began with.")
+                message = _("Saved. Runs in progress keep their previous settings.")
                 return back_to(request, "settings", message=message)
     context = {
         "form": form,
@@ -112,7 +112,7 @@ def _as_typed(value: object) -> str:
 
 
 def _problems_in_percent(error: Refused) -> Problems:
-    of_share = {"message": _("A number from 0 to 100.")}
+    of_share = {"message": _("Enter a number from 0 to 100.")}
     return [problem | of_share if problem["field"] == SHARE else problem for problem in problems_of(error)]
 
 
@@ -132,18 +132,18 @@ KINDS: dict[str, Promise] = {
     "runs": gettext_lazy("Runs"),
     "sessions": gettext_lazy("Sessions"),
     "tool_failures": gettext_lazy("Reported tool failures"),
-    "deliveries": gettext_lazy("Deliveries of webhooks"),
-    "pairs": gettext_lazy("Pairs handed in to be compared"),
-    "channel_messages": gettext_lazy("Messages to channels"),
-    "traces": gettext_lazy("Traces of agents"),
+    "deliveries": gettext_lazy("Webhook deliveries"),
+    "pairs": gettext_lazy("Submitted comparison pairs"),
+    "channel_messages": gettext_lazy("Channel messages"),
+    "traces": gettext_lazy("Agent traces"),
     "notifications": gettext_lazy("Notifications"),
 }
 LABELS: dict[str, Promise] = {
     "runs_days": gettext_lazy("Runs (days)"),
     "transcripts_days": gettext_lazy("Sessions (days)"),
     "tool_failures_days": gettext_lazy("Reported tool failures (days)"),
-    "deliveries_days": gettext_lazy("Deliveries of webhooks, messages to channels (days)"),
-    "traces_days": gettext_lazy("Traces of agents (days)"),
+    "deliveries_days": gettext_lazy("Webhook deliveries and channel messages (days)"),
+    "traces_days": gettext_lazy("Agent traces (days)"),
     "notifications_days": gettext_lazy("Notifications (days)"),
 }
 
@@ -163,7 +163,7 @@ def keeping(request: DeskRequest) -> HttpResponse:
     asks = asks and any(kept.due for kept in would)
     if request.method == "POST" and not form.errors and not asks:
         change_retention(project, asked, actor=request.place.actor)
-        message = _("Saved. What is older is deleted within the hour, or now if you press the button.")
+        message = _("Saved. Expired data is deleted within an hour. To delete it at once, choose “Delete now”.")
         return back_to(request, "keeping", message=message)
     context = {
         "form": form,
@@ -183,7 +183,9 @@ def _deleted_by(run: RetentionRun) -> str:
 
 
 def _days_problems(error: Refused) -> Problems:
-    message = _("A whole number from 1 to %(most)s, or nothing for ever.") % {"most": f"{LONGEST_DAYS:,}"}
+    message = _("Enter a whole number from 1 to %(most)s, or leave empty to retain data forever.") % {
+        "most": f"{LONGEST_DAYS:,}"
+    }
     return [one | {"message": message} for one in problems_of(error)]
 
 
@@ -192,7 +194,7 @@ def _days_problems(error: Refused) -> Problems:
 def delete_old(request: DeskRequest) -> HttpResponse:
     """Orders a pass by the rules that are saved."""
     order_retention(request.place.project, actor=request.place.actor)
-    message = _("The worker has begun to delete. What it took is told below when it is done.")
+    message = _("Deletion started. The result appears below when it is done.")
     return back_to(request, "keeping", message=message)
 
 
@@ -204,7 +206,7 @@ def delete_project_page(request: DeskRequest) -> HttpResponse:
     if request.method == "POST":
         with form.collect_errors():
             delete_project(project, typed_name=form.values["typed_name"], actor=request.place.actor)
-            message = _("The project “%(name)s” is deleted.") % {"name": project.name}
+            message = _("Project “%(name)s” deleted.") % {"name": project.name}
             return lead_to(request, "overview", message=message)
     context = {"field": form.fields["typed_name"]}
     return render(request, "teams/settings/delete_project.html", context, status=form.status)
@@ -219,13 +221,13 @@ def new_project(request: HttpRequest) -> HttpResponse:
     desk_request = cast("DeskRequest", request)
     stand_in_project(desk_request)
     if not may_create_projects(desk_request.user):
-        return refused(request, MayNotCreate(_("Only staff may make projects on this desk.")))
+        return refused(request, MayNotCreate(_("Only staff can create projects on this server.")))
     form = read_form(request, ("name", "slug"))
     if request.method == "POST":
         actor = Actor(user=desk_request.user, address=client_address(request.META))
         with form.collect_errors():
             project = create_project(desk_request.user, **form.values, actor=actor)
-            message = _("The project is there. Invite those who work on it.")
+            message = _("Project created. Invite your team.")
             return lead_to(request, "members", project.slug, message=message)
     context = {"form": form, "fields": form.fields, "may_load_demo": demo_there() is None}
     return render(request, "teams/new_project.html", context, status=form.status)

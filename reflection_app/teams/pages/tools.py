@@ -50,14 +50,14 @@ NEW_TOOL = {
     "parameters": '{\n  "type": "object",\n  "properties": {}\n}',
 }
 SENTENCES = {
-    "name": gettext_noop("Letters, digits, _ and -, beginning with a letter; at most 64."),
-    "timeout_s": gettext_noop("A number above 0, at most 120."),
+    "name": gettext_noop("Use letters, digits, _ and -; start with a letter; at most 64."),
+    "timeout_s": gettext_noop("Enter a number above 0, at most 120."),
     "description": gettext_noop("At most 4,000 characters."),
     "url": gettext_noop("At most 2,000 characters."),
-    "tool_name": gettext_noop("The tool's name at the server, at most 200 characters."),
-    "method": gettext_noop("Choose one of the methods."),
-    "value": gettext_noop("The secret itself."),
-    "origin": gettext_noop("An address such as https://api.example.com."),
+    "tool_name": gettext_noop("Enter the tool's name on the server, at most 200 characters."),
+    "method": gettext_noop("Choose a method."),
+    "value": gettext_noop("Enter the secret value."),
+    "origin": gettext_noop("Enter an address such as https://api.example.com."),
 }
 OF_PYDANTIC = ("String should", "Input should", "Field required", "Value should")
 
@@ -114,7 +114,7 @@ def read_json(form: Form, name: str) -> Any:
         form.add_error(name, str(error))
         return {}
     if not isinstance(value, dict):
-        form.add_error(name, _("A JSON object, in braces."))
+        form.add_error(name, _("Enter a JSON object in braces."))
         return {}
     return value
 
@@ -127,7 +127,7 @@ def read_headers(form: Form) -> dict[str, str]:
         if not line.strip():
             continue
         if not colon:
-            form.add_error("headers", _("Write each header as Name: value, on a line of its own."))
+            form.add_error("headers", _("Write each header as Name: value on its own line."))
             continue
         found[name.strip()] = value.strip()
     return found
@@ -174,7 +174,7 @@ def _page(request: DeskRequest, form: Form) -> HttpResponse:
 def add_builtins(request: DeskRequest) -> HttpResponse:
     added = add_builtin_tools(request.place.project, actor=request.place.actor)
     names = ", ".join(tool.name for tool in added)
-    message = _("Added: %(names)s.") % {"names": names} if added else _("They were all there already.")
+    message = _("Added: %(names)s.") % {"names": names} if added else _("All tools already exist.")
     return back_to(request, "tools", message=message)
 
 
@@ -191,7 +191,7 @@ def keep_secret(request: DeskRequest) -> HttpResponse:
     form.values["value"] = ""
     with form.collect_errors(_problems_of_secret):
         secret = save_secret(request.place.project, SecretInput.model_validate(given), actor=request.place.actor)
-        message = _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.")
+        message = _("Secret %(name)s saved. Use it in a header as {secret:%(name)s}.")
         return back_to(request, "tools", message=message % {"name": secret.name})
     return _page(request, form)
 
@@ -209,7 +209,7 @@ def remove_secret(request: DeskRequest, secret_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "teams/tools/delete_secret.html", {"secret": secret, "used_by": tools_with(secret)})
     delete_secret(secret, actor=request.place.actor)
-    return back_to(request, "tools", message=_("The secret %(name)s is deleted.") % {"name": secret.name})
+    return back_to(request, "tools", message=_("Secret %(name)s deleted.") % {"name": secret.name})
 
 
 # The pages of one tool: what it is, trying it, and removing it.
@@ -274,7 +274,7 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     on = request.POST.get("is_enabled") == "yes"
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
-    message = _("%(name)s is enabled.") if on else _("%(name)s is disabled.")
+    message = _("%(name)s enabled.") if on else _("%(name)s disabled.")
     return back_to(request, "tool", tool.pk, message=message % {"name": tool.name})
 
 
@@ -288,14 +288,14 @@ def remove_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
             request,
             title=_("Delete “%(name)s”?") % {"name": tool.name},
             text=_(
-                "Runs that call it from then on are told that there is no such tool, and tasks that name it are "
-                "refused. To keep it for later, switch it off."
+                "Later calls to it fail as an unknown tool, and tasks that name it are rejected. To use it again "
+                "later, disable it instead."
             ),
-            button=_("Delete the tool"),
+            button=_("Delete tool"),
             back=reverse("tool", args=(request.place.project.slug, tool.pk)),
         )
     delete_tool(tool, actor=request.place.actor)
-    return back_to(request, "tools", message=_("The tool %(name)s is deleted.") % {"name": tool.name})
+    return back_to(request, "tools", message=_("Tool %(name)s deleted.") % {"name": tool.name})
 
 
 # Adding and changing tools, and taking over all tools of an MCP server.
@@ -312,7 +312,7 @@ def new_tool(request: DeskRequest) -> HttpResponse:
     if request.method == "POST" and (given := read_tool(form, kind)):
         with form.collect_errors(in_plain_words):
             tool = create_tool(request.place.project, given, actor=request.place.actor)
-            message = _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name}
+            message = _("%(name)s registered. Test it before runs use it.") % {"name": tool.name}
             return back_to(request, "tool", tool.pk, message=message)
     return _form(request, form, kind=kind)
 
@@ -327,7 +327,7 @@ def edit_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
         with form.collect_errors(in_plain_words):
             change = ToolChange.model_validate(given.model_dump(exclude={"kind", "is_enabled"}))
             change_tool(tool, change, actor=request.place.actor)
-            return back_to(request, "tool", tool.pk, message=_("Saved. Runs under way call it as it is now."))
+            return back_to(request, "tool", tool.pk, message=_("Saved. Runs in progress use the new settings."))
     return _form(request, form, kind=kind, tool=tool)
 
 

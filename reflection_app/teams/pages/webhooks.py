@@ -51,49 +51,49 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
         _("Runs"),
         {
             EventType.RUN_CREATED: _("a run was created"),
-            EventType.RUN_WAITING: _("a run waits for a person or the agent"),
-            EventType.RUN_RESUMED: _("a run goes on after waiting"),
-            EventType.RUN_FINISHED: _("a run has ended, with its outcome"),
+            EventType.RUN_WAITING: _("a run waits for a reviewer or the agent"),
+            EventType.RUN_RESUMED: _("a waiting run resumed"),
+            EventType.RUN_FINISHED: _("a run ended, with its outcome"),
             EventType.RUN_FORKED: _("a run was forked"),
-            EventType.RUN_REDONE: _("a run is to be done again"),
-            EventType.RUN_RETRIED: _("a run is tried again after a failure"),
-            EventType.REFLECTED: _("a run was looked back at"),
+            EventType.RUN_REDONE: _("a run will be redone"),
+            EventType.RUN_RETRIED: _("a run is retried after a failure"),
+            EventType.REFLECTED: _("a run was reflected on"),
         },
     ),
     (
         _("Reviews and comments"),
         {
-            EventType.REVIEW_OPENED: _("a verdict waits for a person"),
-            EventType.REVIEW_ASSIGNED: _("a review was given to somebody"),
-            EventType.REVIEW_OPINION: _("one of several reviewers has spoken, not what they said"),
+            EventType.REVIEW_OPENED: _("a verdict needs review"),
+            EventType.REVIEW_ASSIGNED: _("a review was assigned"),
+            EventType.REVIEW_OPINION: _("one of several reviewers submitted, without the content"),
             EventType.REVIEW_DECIDED: _("a review was decided"),
             EventType.REVIEW_UNDONE: _("a decision was undone"),
-            EventType.COMMENT_ADDED: _("somebody commented"),
+            EventType.COMMENT_ADDED: _("a comment was added"),
         },
     ),
     (
         _("Tickets, reports and questions"),
         {
             EventType.TICKET_ISSUED: _("an attempt was sent back"),
-            EventType.TICKET_STARTED: _("a ticket was picked up"),
-            EventType.TICKET_ENDED: _("a ticket has ended"),
+            EventType.TICKET_STARTED: _("a ticket was started"),
+            EventType.TICKET_ENDED: _("a ticket ended"),
             EventType.REPORT_KEPT: _("a reflection report was written"),
-            EventType.QUESTION_ASKED: _("an agent asks a person"),
+            EventType.QUESTION_ASKED: _("an agent asked a question"),
             EventType.QUESTION_ANSWERED: _("a question was answered"),
             EventType.TOOL_FAILURE_DIAGNOSED: _("a failed call was diagnosed"),
             EventType.FOUND_INCOMPLETE: _("a completeness check found something missing"),
-            EventType.COMPLETED: _("what was missing was done"),
+            EventType.COMPLETED: _("missing parts were completed"),
         },
     ),
     (
-        _("Inside of runs (many)"),
+        _("Within runs (frequent)"),
         {
-            EventType.STEP_STARTED: _("a step was begun"),
-            EventType.STEP_FINISHED: _("a step has ended"),
+            EventType.STEP_STARTED: _("a step started"),
+            EventType.STEP_FINISHED: _("a step ended"),
             EventType.REFLECTION: _("completeness was checked"),
-            EventType.REFLECTION_PLAN: _("supplements were planned"),
-            EventType.REFLECTION_EXEC: _("supplements were carried out"),
-            EventType.REFLECTION_AGAIN: _("supplemented work was looked at again"),
+            EventType.REFLECTION_PLAN: _("follow-up steps were planned"),
+            EventType.REFLECTION_EXEC: _("follow-up steps were executed"),
+            EventType.REFLECTION_AGAIN: _("completed work was checked again"),
         },
     ),
 )
@@ -117,7 +117,7 @@ STATES: dict[str, Promise] = {
     DeliveryState.GIVEN_UP: _("failed"),
 }
 SENTENCES = {
-    "events": gettext_noop("Choose at least one of them."),
+    "events": gettext_noop("Choose at least one."),
     "description": gettext_noop("At most 200 characters."),
 }
 
@@ -183,7 +183,7 @@ def edit_webhook(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
         with form.collect_errors(_problems):
             change = WebhookChange.model_validate({**form.values, "events": events})
             change_webhook(webhook, change, actor=request.place.actor)
-            message = gettext("Saved. What still waits is sent to this address.")
+            message = gettext("Saved. Pending messages are sent to this address.")
             return back_to(request, "webhook", webhook.pk, message=message)
     return _form(request, form, events=events, webhook=webhook)
 
@@ -245,15 +245,15 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     match request.POST.get("to"):
         case "resumed":
             resume_webhook(webhook, actor=actor)
-            message = gettext("Resumed. What has waited is sent now.")
+            message = gettext("Resumed. Pending messages are being sent.")
         case "on":
             change_webhook(webhook, WebhookChange(is_enabled=True), actor=actor)
-            message = gettext("Switched on. It is told of what happens from now on.")
+            message = gettext("Enabled. It receives events from now on.")
         case "off":
             change_webhook(webhook, WebhookChange(is_enabled=False), actor=actor)
-            message = gettext("Switched off. What still waited is given up.")
+            message = gettext("Disabled. Pending messages were discarded.")
         case _other:
-            raise wrong("to", gettext("resumed, on or off"), said=gettext("What is the webhook to be?"))
+            raise wrong("to", gettext("resumed, on or off"), said=gettext("Invalid webhook state."))
     return back_to(request, "webhook", webhook.pk, message=message)
 
 
@@ -265,10 +265,10 @@ def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return confirm_page(
             request,
-            title=gettext("Rotate the secret?"),
+            title=gettext("Rotate secret?"),
             text=gettext(
-                "It is shown once. For a day messages carry two signatures, one of each secret, so that the receiver "
-                "can change over in between."
+                "The new secret is shown once. For a day, messages carry signatures of both secrets so that the "
+                "receiver can switch."
             ),
             button=gettext("Create secret"),
             look="primary",
@@ -289,14 +289,12 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
             request,
             title=gettext("Delete the webhook?"),
             about=webhook.url,
-            text=gettext(
-                "It is told of nothing any more, and its log goes with it. To keep the log, switch it off instead."
-            ),
-            button=gettext("Delete the webhook"),
+            text=gettext("It receives no more events, and its log is deleted. To keep the log, disable it instead."),
+            button=gettext("Delete webhook"),
             back=reverse("webhook", args=(request.place.project.slug, webhook.pk)),
         )
     delete_webhook(webhook, actor=request.place.actor)
-    return back_to(request, "webhooks", message=gettext("The webhook and its log are deleted."))
+    return back_to(request, "webhooks", message=gettext("Webhook and log deleted."))
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -304,5 +302,5 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 def send_again(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     """Has the message sent again; its own page says how that goes."""
     again = redeliver(get_delivery_for(request.place, delivery_id), actor=request.place.actor)
-    message = gettext("It is sent again within a few seconds.")
+    message = gettext("Resending within a few seconds.")
     return back_to(request, "delivery_of_webhook", again.pk, message=message)
