@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='conflict',
             name='kind',
-            field=models.CharField(choices=[('duplicate', 'Near-duplicates'), ('contradiction', 'Contradiction'), ('refinement', 'One narrows the other')], max_length=13),
+            field=models.CharField(choices=[('duplicate', 'Near-duplicates'), ('contradiction', 'Contradiction'), ('refinement', 'Refinement')], max_length=13),
         ),
     ]
