@@ -20,7 +20,7 @@ MOST_IN_LIST = 30
 
 
 class EntryKind(models.TextChoices):
-    """Kinds of the notebook's entries."""
+    """Kind of a notebook entry."""
 
     ERROR_NOTE = "error_note", _("Error note")
     ANTI_PATTERN = "anti_pattern", _("Anti-pattern")
@@ -149,7 +149,7 @@ class EntryState(models.TextChoices):
 
 # The labels stand after the name of the member who made the change.
 class Change(models.TextChoices):
-    """What a version of an entry records."""
+    """Type of change recorded by an entry version."""
 
     PROPOSED = "proposed", _("proposed it")
     SCREENED = "screened", _("compared it with other entries")

@@ -30,7 +30,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`, around what was observed."""
+    """Interval from `low` to `high` around the observed value."""
 
     estimate: float
     low: float

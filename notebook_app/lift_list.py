@@ -44,7 +44,7 @@ LETTERS = Case(
 
 
 class Claim(models.TextChoices):
-    """What may be said of a lesson among all lessons of its project."""
+    """Conclusion about a lesson, considering all lessons of its project."""
 
     HELPS = "helps", _("Helps")
     HARMS = "harms", _("Harms")

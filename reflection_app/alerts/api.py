@@ -8,17 +8,17 @@ from reflection_app.loops.project_settings import WaitingSettings
 
 
 class WaitingGoals(DeskView):
-    @read("get_waiting_goals", "Within what time people are to answer", may=Permission.READ)
+    @read("get_waiting_goals", "Get response-time targets", may=Permission.READ)
     def retrieve(self) -> WaitingSettings:
         return self.project.get_waiting()
 
     @change(
         "put_waiting_goals",
-        "Set other goals for what waits for people; of what is left out, the usual",
+        "Replace response-time targets",
         may=Permission.CHANGE_SETTINGS,
         what="goals",
-        examples={"An hour, in Shanghai": {"review_goal_minutes": 60, "time_zone": "Asia/Shanghai"}},
+        examples={"One-hour target, Shanghai time": {"review_goal_minutes": 60, "time_zone": "Asia/Shanghai"}},
     )
     def update(self, body: WaitingSettings) -> WaitingSettings:
-        """What waits longer escalates: to the channels for it, and to admins and curators."""
+        """Omitted fields get their defaults. Overdue items escalate to their channels, admins and curators."""
         return change_waiting(self.project, body, actor=self.actor).get_waiting()

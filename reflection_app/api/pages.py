@@ -21,8 +21,8 @@ class PageQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limit: int = Field(default=50, ge=1, le=200, description="how many at most")
-    cursor: str | None = Field(default=None, max_length=500, description="taken from `next` or `previous`")
+    limit: int = Field(default=50, ge=1, le=200, description="maximum number of items to return")
+    cursor: str | None = Field(default=None, max_length=500, description="cursor from `next` or `previous`")
 
     def get_filters(self) -> dict[str, Any]:
         """What was asked for beside the page, by the rows' names for it (a field's `serialization_alias`)."""

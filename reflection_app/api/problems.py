@@ -22,15 +22,15 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class FieldError(BaseModel):
-    """One field that is wrong. `index` is the place of the item where several were sent."""
+    """Error in one field. `index` is the position of the item if several were sent."""
 
     index: int | None = Field(default=None, exclude_if=lambda value: value is None)
-    field: str = Field(description="the path of the field, such as limits.max_iterations")
+    field: str = Field(description="path of the field, such as limits.max_iterations")
     message: str
 
 
 class Problem(BaseModel):
-    """What went wrong, for programs (`type`, `status`, `errors`) and for people (`title`, `detail`)."""
+    """Error details for programs (`type`, `status`, `errors`) and for people (`title`, `detail`)."""
 
     model_config = ConfigDict(
         json_schema_serialization_defaults_required=True,
@@ -51,15 +51,15 @@ class Problem(BaseModel):
     detail: str
     errors: list[FieldError] = []
     task_id: UUID | None = Field(
-        default=None, exclude_if=lambda value: value is None, description="the task that has this external id already"
+        default=None, exclude_if=lambda value: value is None, description="task that already has this external ID"
     )
     run_id: UUID | None = Field(
-        default=None, exclude_if=lambda value: value is None, description="the newest run of that task"
+        default=None, exclude_if=lambda value: value is None, description="newest run of that task"
     )
     conflicts: list[UUID] = Field(
         default=[],
         exclude_if=lambda value: not value,
-        description="the open contradictions that keep the entry from being approved",
+        description="open contradictions that block approval of the entry",
     )
 
 

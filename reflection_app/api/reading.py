@@ -181,8 +181,8 @@ class _RowWith:
 class PageAnswer(Answer):
     """One page of a list: follow `next` until it is null."""
 
-    next: str | None = Field(description="the address of the next page")
-    previous: str | None = Field(description="the address of the page before")
+    next: str | None = Field(description="URL of the next page, or null")
+    previous: str | None = Field(description="URL of the previous page, or null")
 
 
 def money(amount: Decimal) -> str:

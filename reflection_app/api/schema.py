@@ -20,16 +20,16 @@ JSON = "application/json"
 REF = "#/components/schemas/{model}"
 
 MEANINGS = {
-    400: "The request is not understood; `errors` names each field that is wrong.",
-    401: "There is no key, or it is unknown, revoked or expired.",
-    403: "The key lacks the scope.",
-    404: "There is no such thing, or it belongs to another project.",
-    409: "The state has moved on; nothing was changed.",
-    413: "The body is too large, or made of too many values.",
+    400: "The request is invalid. `errors` names each invalid field.",
+    401: "The API key is missing, unknown, revoked or expired.",
+    403: "The key lacks the required scope.",
+    404: "The resource does not exist or belongs to another project.",
+    409: "The request conflicts with the current state; nothing was changed.",
+    413: "The body is too large or contains too many values.",
     415: "The body is not JSON.",
-    422: "The idempotency key was used for another request.",
-    412: "It was changed since its `ETag` was given; nothing was done.",
-    429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
+    422: "The idempotency key was already used for another request.",
+    412: "The resource changed after its `ETag` was returned; nothing was done.",
+    429: "Rate limit exceeded. `Retry-After` gives the seconds to wait.",
     501: "This desk was installed without what that takes; `detail` names it.",
 }
 OF_EVERY_CALL = (400, 401, 403, 429)
@@ -39,14 +39,14 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
-    description="Sent again with the same key, the request is answered again and not carried out again. JSON whose "
-    "keys come in another order is the same.",
+    description="A repeated request with the same key returns the first response and is not executed again. The "
+    "order of JSON keys does not matter.",
 )
 REPLAYED = OpenApiParameter(
     "Idempotency-Replayed",
     str,
     OpenApiParameter.HEADER,
-    description="`true` where the answer is that of an earlier request with the same key",
+    description="`true` if the response is that of an earlier request with the same key",
     response=[200, 201, 202, 204],
 )
 
@@ -54,13 +54,14 @@ IF_MATCH = OpenApiParameter(
     "If-Match",
     str,
     OpenApiParameter.HEADER,
-    description="an `ETag` that was answered before: what was changed since is left alone, and answered with 412",
+    description="`ETag` of an earlier response. If the resource has changed since, it is not modified and 412 is "
+    "returned.",
 )
 ETAG = OpenApiParameter(
-    "ETag", str, OpenApiParameter.HEADER, description="changes with whatever can be edited", response=[200]
+    "ETag", str, OpenApiParameter.HEADER, description="changes when any editable field changes", response=[200]
 )
 LOCATION = OpenApiParameter(
-    "Location", str, OpenApiParameter.HEADER, description="the address of what was made", response=[201]
+    "Location", str, OpenApiParameter.HEADER, description="URL of the created resource", response=[201]
 )
 
 
@@ -78,7 +79,7 @@ def described(
 ) -> Callable[[Any], Any]:
     """Describe a call in the schema. `answers` are by status and media type; what `changes` has idempotency keys."""
     of_post = OF_EVERY_POST if changes else ()
-    told = {at: answer or OpenApiResponse(description="There is nothing to tell.") for at, answer in answers.items()}
+    told = {at: answer or OpenApiResponse(description="No content.") for at, answer in answers.items()}
     return extend_schema(
         operation_id=operation,
         summary=summary,
@@ -195,5 +196,5 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         return {
             "type": "http",
             "scheme": "bearer",
-            "description": "A key made on the settings page or by `manage.py create_api_key`.",
+            "description": "API key created on the settings page or with `manage.py create_api_key`.",
         }

@@ -42,7 +42,7 @@ class NoParameters(BaseModel):
 
 
 class Nothing(Value):
-    """An empty object; the body may as well be left out."""
+    """An empty object; the body may be omitted."""
 
 
 class DeskView(APIView):

@@ -36,8 +36,7 @@ WaitS = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class WaitQuery(Value):
     wait: WaitS = Field(
         default=0,
-        description=f"answer only when the run has finished or waits for somebody, or after so many seconds; "
-        f"at most {LONGEST_WAIT_S:g} are waited",
+        description=f"seconds to wait until the run has finished or waits for someone; at most {LONGEST_WAIT_S:g}",
     )
 
 

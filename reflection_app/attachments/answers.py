@@ -14,29 +14,32 @@ from reflection_app.loops.completeness.looked import Look, Looked
 
 
 class AttachmentAnswer(Answer):
-    """A file that is kept. What it is, its bytes have told; its name is the one it came with first."""
+    """A stored file. Its media type is detected from the content; its name is that of the first upload."""
 
     id: UUID
     name: str
     media_type: str = Field(
-        examples=["image/png"], description="found in the bytes; `application/octet-stream` is whatever is not shown"
+        examples=["image/png"],
+        description="detected from the content; `application/octet-stream` for types that browsers must not display",
     )
-    size: int = Field(description="in bytes")
+    size: int = Field(description="size in bytes")
     sha256: str
-    width: int | None = Field(description="in pixels, of a picture")
+    width: int | None = Field(description="image width in pixels, or null")
     height: int | None
-    pages: int | None = Field(description="of a PDF that tells them")
-    handed_in_at: AwareDatetime = Field(description="when these bytes came last; unused, they are kept for a day more")
+    pages: int | None = Field(description="number of pages of a PDF, or null if unknown")
+    handed_in_at: AwareDatetime = Field(
+        description="time of the last upload of this content; an unused file is deleted one day later"
+    )
 
 
 class AttachedAnswer(Answer):
-    """What an attempt holds besides its text: a file, or a link, which nobody follows."""
+    """An item attached to an attempt: a file, or a link, which is never followed."""
 
     place: int = Field(description="from 1")
     name: str
-    word: str = Field(description="what stands for it in the content", examples=["[image, image/png, 34 kB]"])
+    word: str = Field(description="placeholder in the content", examples=["[image, image/png, 34 kB]"])
     attachment: AttachmentAnswer | None
-    url: TextOrNull = Field(description="of a link")
+    url: TextOrNull = Field(description="URL of a link, or null")
 
 
 AttachedAnswers = Annotated[list[AttachedAnswer], Related]
@@ -46,19 +49,19 @@ AttachedAnswers = Annotated[list[AttachedAnswer], Related]
 
 
 class FileFaultAnswer(FileFault, Answer):
-    """One thing wrong with a file: what, where, and what was expected and found there."""
+    """One fault in a file: what is wrong, where, and what was expected and found there."""
 
-    told: str = Field(validation_alias="in_words", description="the same in English")
+    told: str = Field(validation_alias="in_words", description="description in English")
 
 
 class FaultyFileAnswer(FileFaultAnswer):
-    file: str = Field(description="its name, or the path that is required")
+    file: str = Field(description="file name, or the required path")
 
 
 class FileAnswer(FileFacts, Answer):
-    """A produced file and what was found in it. Counts are null where they do not apply, or nobody could tell."""
+    """A produced file and its inspection results. Counts are null if not applicable or unknown."""
 
-    attachment: UUID | None = Field(description="its bytes, where the project keeps them")
+    attachment: UUID | None = Field(description="ID of the stored file, or null if the project does not store it")
     why_not: TextOrNull  # type: ignore[assignment] # null where it was inspected
     faults: list[FileFaultAnswer]  # type: ignore[assignment]
 
@@ -80,13 +83,13 @@ FileAnswers = Annotated[
 
 
 class FileLookAnswer(Look, Answer):
-    """One file and one thing that it must show."""
+    """A visual check of one file for one thing that it must show."""
 
     error: TextOrNull  # type: ignore[assignment] # null where somebody looked
 
 
 class LookedAnswer(Looked, Answer):
-    """All that was to be looked at. Tokens and costs are among those of the check."""
+    """All visual checks. Their tokens and costs are included in those of the check."""
 
     looks: list[FileLookAnswer]  # type: ignore[assignment]
     cost_usd: Money  # type: ignore[assignment]

@@ -22,7 +22,7 @@ from reflection_app.core.recognizing import INLINE, UNKNOWN
 MULTIPART = "multipart/form-data"
 FORM = {
     "type": "object",
-    "properties": {"file": {"type": "string", "format": "binary", "description": "the file, with its name"}},
+    "properties": {"file": {"type": "string", "format": "binary", "description": "file to upload, with its name"}},
     "required": ["file"],
 }
 
@@ -36,14 +36,16 @@ class Attachments(DeskView):
     @extend_schema(request={MULTIPART: FORM})
     @change(
         "upload_attachment",
-        "Keep a file for an attempt, which names it by its id",
+        "Upload a file for an attempt",
         may=Permission.HAND_IN,
         status=201,
         once=False,
         location="attachments/{id}",
     )
     def create(self) -> AttachmentAnswer:
-        """The same bytes are kept once and have one id. What no attempt holds after a day is deleted."""
+        """An attempt refers to the file by its ID. Identical content is stored once, under one ID. Files that no
+        attempt uses are deleted after a day.
+        """
         if media_type_of(self.request) != MULTIPART:
             raise UnsupportedBody(f"Send the file in a form, with the header Content-Type: {MULTIPART}.")
         files = self.request.FILES.getlist("file")
@@ -52,13 +54,13 @@ class Attachments(DeskView):
         file = files[0]
         return AttachmentAnswer.from_row(upload(self.project, file.read(), name=file.name or "", actor=self.actor))
 
-    @read("get_attachment", "What an attachment is", may=Permission.READ)
+    @read("get_attachment", "Get an attachment", may=Permission.READ)
     def retrieve(self, attachment: Attachment) -> AttachmentAnswer:
         return AttachmentAnswer.from_row(attachment)
 
     @read(
         "get_attachment_content",
-        "The bytes of an attachment, or a range of them",
+        "Download an attachment or a byte range",
         may=Permission.READ,
         answer=OpenApiTypes.BINARY,
         media_type=UNKNOWN,

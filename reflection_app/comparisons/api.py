@@ -29,7 +29,7 @@ from reflection_app.loops.values import Value
 
 SETS = {
     "Of runs": {"name": "Old model or new", "wanted": 3, "choose": {"model_a": "m-1", "model_b": "m-2", "most": 50}},
-    "For a pipeline": {"name": "Nightly prompts", "wanted": 1},
+    "Filled by a pipeline": {"name": "Nightly prompts", "wanted": 1},
 }
 PAIRS = {
     "Two prompts": {
@@ -45,7 +45,7 @@ PAIRS = {
 
 
 class OpenInput(Value):
-    """Whether people are given its pairs."""
+    """State of a comparison set. A closed set serves no pairs; existing judgments are retained."""
 
     is_open: bool
 
@@ -54,13 +54,13 @@ class Sets(DeskView):
     def get_object(self, set_id: UUID) -> ComparisonSet:
         return get_row(sets_to_show(self.project).filter(pk=set_id), "set")
 
-    @read("list_comparison_sets", "Sets of pairs that people judge, newest first", may=Permission.READ_QUEUE)
+    @read("list_comparison_sets", "List comparison sets, newest first", may=Permission.READ_QUEUE)
     def list(self, query: PageQuery) -> SetPage:
         return self.page(SetPage, sets_to_show(self.project), query)
 
     @change(
         "create_comparison_set",
-        "Make a set of pairs of answers, of runs or for a pipeline to fill",
+        "Create a comparison set",
         may=Permission.CHANGE_SETTINGS,
         what="set",
         status=201,
@@ -70,16 +70,16 @@ class Sets(DeskView):
     def create(self, body: SetInput) -> SetAnswer:
         return SetAnswer.from_row(self.get_object(create_set(self.project, body, actor=self.actor).pk))
 
-    @read("get_comparison_set", "One set, and how far people have got", may=Permission.READ_QUEUE)
+    @read("get_comparison_set", "Get a comparison set", may=Permission.READ_QUEUE)
     def retrieve(self, comparison_set: ComparisonSet) -> SetAnswer:
         return SetAnswer.from_row(comparison_set)
 
     @change(
         "switch_comparison_set",
-        "Close a set, or open it again; what was judged stays",
+        "Close or reopen a comparison set",
         may=Permission.CHANGE_SETTINGS,
         what="change",
-        examples={"Close it": {"is_open": False}},
+        examples={"Close the set": {"is_open": False}},
     )
     def partial_update(self, comparison_set: ComparisonSet, body: OpenInput) -> SetAnswer:
         switch_set(comparison_set, is_open=body.is_open, actor=self.actor)
@@ -87,7 +87,7 @@ class Sets(DeskView):
 
     @change(
         "hand_in_pairs",
-        "Hand in pairs of answers for people to judge",
+        "Submit pairs of answers for judgment",
         may=Permission.HAND_IN,
         what="pairs",
         status=201,
@@ -100,13 +100,13 @@ class Sets(DeskView):
 
 
 class RatingsQuery(NoParameters):
-    by: RatedBy = Field(default=RatedBy.MODEL, description="who is rated")
-    set: UUID | None = Field(default=None, description="of one set alone")
+    by: RatedBy = Field(default=RatedBy.MODEL, description="contestants to rate")
+    set: UUID | None = Field(default=None, description="only judgments of this comparison set")
 
 
 class Ratings(DeskView):
-    @read("get_comparison_ratings", "Ratings of models and prompt versions", may=Permission.READ_METRICS)
+    @read("get_comparison_ratings", "Get ratings of models or prompt versions", may=Permission.READ_METRICS)
     def retrieve(self, query: RatingsQuery) -> RatingsAnswer:
-        """Where no rating can be estimated its numbers are null, and the group says who is `ahead`."""
+        """If no rating can be estimated, its numbers are null and the group lists contestants in `ahead`."""
         set_id = get_set(self.project, query.set).pk if query.set else None
         return RatingsAnswer.from_row(results_of(self.project.pk, by=query.by, set_id=set_id))

@@ -38,16 +38,18 @@ Prompt = Annotated[Text, Field(max_length=LONGEST_PROMPT)]
 
 
 class PairChoice(Frozen):
-    """Of which runs the answers are to be. With one model or prompt named, one of the two answers is by it."""
+    """Filter for the runs to pair. If a model or prompt is given, one of the two answers uses it."""
 
-    kind: Annotated[Text, Field(max_length=60)] = Field(default="", description="of tasks of this type")
-    agent: Annotated[AgentFilter, Field(max_length=120)] = Field(default="", description="of this agent's tasks")
-    model_a: Model = Field(default="", description="one of the two answers is by this model")
-    model_b: Model = Field(default="", description="and the other by this one; the same compares its prompts")
-    prompt_a: Prompt = Field(default="", description="one of the two answers was made with this version of the prompts")
-    prompt_b: Prompt = Field(default="", description="and the other with this one")
-    scripted: bool = Field(default=False, description="of runs of the scripted model instead")
-    most: int = Field(default=USUAL_PAIRS, ge=1, le=MOST_PAIRS, description="how many pairs at most")
+    kind: Annotated[Text, Field(max_length=60)] = Field(default="", description="only tasks of this type")
+    agent: Annotated[AgentFilter, Field(max_length=120)] = Field(default="", description="only tasks of this agent")
+    model_a: Model = Field(default="", description="model of one of the two answers")
+    model_b: Model = Field(
+        default="", description="model of the other answer; use the same model to compare its prompts"
+    )
+    prompt_a: Prompt = Field(default="", description="prompt version of one of the two answers")
+    prompt_b: Prompt = Field(default="", description="prompt version of the other answer")
+    scripted: bool = Field(default=False, description="use runs of the scripted model instead")
+    most: int = Field(default=USUAL_PAIRS, ge=1, le=MOST_PAIRS, description="maximum number of pairs")
 
 
 class Maker(NamedTuple):

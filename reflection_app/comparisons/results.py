@@ -16,7 +16,7 @@ MOST_COUNTED = 50_000
 
 
 class RatedBy(StrEnum):
-    """Who the contestants are. Judgements of two answers by the same one tell nothing of them and are left out."""
+    """Type of contestant. Judgments of two answers by the same contestant are excluded as uninformative."""
 
     MODEL = "model"
     PROMPT = "prompt"

@@ -42,19 +42,19 @@ def _name(text: str) -> str:
 
 
 class SetInput(Value):
-    """A set to be made. With `choose` its pairs are made of runs; without, a pipeline hands them in."""
+    """A new comparison set. With `choose`, pairs are made from runs; otherwise a pipeline submits them."""
 
     name: Annotated[Text, Field(min_length=1, max_length=120), AfterValidator(_name)]
-    wanted: int = Field(default=1, ge=1, le=MOST_WANTED, description="how many people judge each pair")
+    wanted: int = Field(default=1, ge=1, le=MOST_WANTED, description="number of people who judge each pair")
     choose: PairChoice | None = None
 
 
 class ComparedInput(Value):
-    """One of the two answers, and by whom it is, which nobody who judges is told."""
+    """One of the two answers and its source, which is hidden from the people who judge."""
 
     answer: Annotated[str, Field(min_length=1, max_length=LONGEST_ANSWER), AfterValidator(_not_blank)]
     model: Annotated[Model, Field(min_length=1), AfterValidator(_not_blank)]
-    prompt: Prompt = Field(default="", description="the version of the prompt, under whichever name you know it")
+    prompt: Prompt = Field(default="", description="version of the prompt, under a name of your choice")
 
 
 class PairInput(Value):
@@ -74,7 +74,7 @@ class PairInput(Value):
 
 
 class PairsInput(Value):
-    """Pairs that a pipeline hands in."""
+    """Pairs submitted by a pipeline."""
 
     pairs: Annotated[tuple[PairInput, ...], Field(min_length=1, max_length=MOST_AT_ONCE)]
 

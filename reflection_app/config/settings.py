@@ -267,7 +267,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Reflection Desk",
-    "DESCRIPTION": "Hand in tasks, follow their runs, and decide reviews.",
+    "DESCRIPTION": "Submit tasks, follow their runs and decide reviews.",
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SCHEMA_PATH_PREFIX": "/api/v1",

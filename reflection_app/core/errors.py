@@ -67,7 +67,7 @@ class NotTheAuthor(ActionError):
 
 
 class Conflict(ActionError):
-    """The state has moved on; nothing was changed."""
+    """The request conflicts with the current state; nothing was changed."""
 
     status = 409
     title = gettext_noop("Conflict")

@@ -32,7 +32,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
 
 class OwnWork(models.TextChoices):
-    """Who may decide on what they handed in themselves: by their own hand, or by any key that they made."""
+    """Who may decide on their own submissions, made in person or with any API key that they created."""
 
     NOBODY = "nobody", "Nobody"
     PEOPLE = "people", "People"
@@ -107,7 +107,7 @@ class Project(models.Model):
 
 
 class Role(models.TextChoices):
-    """What a member may do; each role may do all that the ones before it may."""
+    """Role of a member. Each role includes the permissions of the roles before it."""
 
     VIEWER = "viewer", "Viewer"
     REVIEWER = "reviewer", "Reviewer"

@@ -21,7 +21,7 @@ from reflection_app.loops.verdicts import Confidence, Feedback, Issue, Judgement
 
 
 class AnswerFault(StrEnum):
-    """Why what a model sent is no whole answer; empty where it is one."""
+    """Reason a model's output is not a complete answer; empty if it is complete."""
 
     NONE = ""
     EMPTY = "empty"
@@ -173,7 +173,7 @@ class KeepAttempt(Effect[None]):
 
 
 class HandedInRepair(Value):
-    """How the agent carried out step `step` (from 1) of the repair plan that it was given."""
+    """The agent's result for step `step` (from 1) of the repair plan that it received."""
 
     step: int = Field(ge=1)
     status: RepairStatus
@@ -254,7 +254,7 @@ class Draw(Effect[Drawn]):
 
 
 class ReviewReason(StrEnum):
-    """Why a person is asked."""
+    """Reason for the review request."""
 
     REJECTED = "rejected"
     LOW_CONFIDENCE = "low_confidence"
@@ -280,7 +280,7 @@ class EditDecision(StrEnum):
 
 
 class DirectorsDecision(StrEnum):
-    """What a person can do about a REJECT. REDO overrules it with REVISE, ACCEPT with PASS, CLOSE approves it."""
+    """Human decision on a REJECT. REDO overrules it with REVISE, ACCEPT with PASS; CLOSE approves it."""
 
     REDO = "redo"
     ACCEPT = "accept"

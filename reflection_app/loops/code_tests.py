@@ -25,7 +25,7 @@ class CallCase(Value):
 
 
 class StdinCase(Value):
-    """One run of the program with this standard input, and what it must print (trailing white space aside)."""
+    """One run of the program: its standard input and expected output. Trailing whitespace is ignored."""
 
     name: str = Field(default="", max_length=200)
     stdin: str = Field(default="", max_length=1_000_000)
@@ -35,12 +35,12 @@ class StdinCase(Value):
 class CodeTests(Value):
     """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`.
 
-    A `script` gets at the code by its names, by `from solution import f` or by `import solution`. It holds plain
-    assertions, functions whose names begin with `test_`, such methods in classes, or classes of `unittest.TestCase`. Of
-    pytest there are `raises`, `approx`, `fail`, fixtures of the script's own and `mark.parametrize`; of other modules,
-    the standard library. A script that Python cannot read, that holds no test, or that asks for what is not there is
-    refused with the line and the reason. A test that fails before it reaches the code is the test's own fault
-    (`broken_test`): it counts against nobody, and a person is asked.
+    A `script` accesses the code by its names, with `from solution import f` or with `import solution`. It contains
+    plain assertions, functions or methods whose names begin with `test_`, or `unittest.TestCase` classes. From pytest,
+    `raises`, `approx`, `fail`, the script's own fixtures and `mark.parametrize` are available; otherwise only the
+    standard library. A script that is invalid Python, contains no test, or needs something unavailable is refused with
+    the line and the reason. A test that fails before it reaches the code is broken (`broken_test`). It does not count
+    against the work, and a review is requested.
     """
 
     language: Literal["python"] = "python"
@@ -66,7 +66,7 @@ class CodeTests(Value):
 
 
 class FailureReason(StrEnum):
-    """Why a test did not pass, in terms of what the candidate did; `broken_test` is the test's own fault."""
+    """Reason a test did not pass. `broken_test` is a fault of the test; all others concern the candidate."""
 
     WRONG_ANSWER = "wrong_answer"
     EXCEPTION = "exception"
@@ -81,7 +81,7 @@ class FailureReason(StrEnum):
 
 
 class TestResult(Value):
-    """One test: what went in, what was expected, what came out; texts are shortened for people and prompts."""
+    """One test with its input, expected output and actual output. Texts are shortened."""
 
     __test__ = False  # keeps pytest from collecting a class whose name begins with Test
 
@@ -103,7 +103,7 @@ class TestResult(Value):
 class TestReport(Value):
     """All tests of one run of the candidate. `results` is never empty: no tests is not a pass.
 
-    Those that are broken are no evidence of anything: only the others are counted.
+    Broken tests are no evidence; only the others are counted.
     """
 
     __test__ = False

@@ -66,7 +66,7 @@ class NodeKind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """How one thing came of another. `led_to` where nothing more can be said than that it came next."""
+    """Relation between two nodes. `led_to`: only their order is known."""
 
     VALIDATED = "validated"
     FAILED = "failed"

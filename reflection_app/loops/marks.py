@@ -28,7 +28,7 @@ MOST_PLACES = 1_000
 
 
 class MarkedText(StrEnum):
-    """Whose words are marked: the attempt's own, its code among them, or what a tool put out."""
+    """Source of the marked text: the attempt, including its code, or a tool's output."""
 
     ATTEMPT = "attempt"
     OUTPUT = "output"
@@ -43,7 +43,7 @@ class MarkRefused(ValueError):
 
 
 class Mark(Value):
-    """A passage of what is reviewed. Without `start` and `end`, or where they are off, the quote is looked for."""
+    """A passage of the reviewed work. If `start` and `end` are missing or wrong, the quote is searched for."""
 
     text: MarkedText = MarkedText.ATTEMPT
     attempt: int | None = Field(
@@ -51,25 +51,27 @@ class Mark(Value):
         ge=1,
         le=2**31 - 1,
         exclude_if=_is_none,
-        description="the number of the attempt, where it is another one than the verdict is on",
+        description="number of the attempt, if it is not the verdict's attempt",
     )
     step: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
         exclude_if=_is_none,
-        description="of a tool's output: the number of the step that called the tool",
+        description="for a tool's output: number of the step that called the tool",
     )
-    start: int = Field(default=0, ge=0, le=2**31 - 1, description="in Unicode code points from the text's beginning")
-    end: int = Field(default=0, ge=0, le=2**31 - 1, description="the code point after the last one of the passage")
-    exact: Text = Field(min_length=1, max_length=LONGEST_QUOTE, description="the passage itself")
-    prefix: Text = Field(default="", max_length=LONGEST_AROUND, description="what stands right before it")
-    suffix: Text = Field(default="", max_length=LONGEST_AROUND, description="what stands right after it")
+    start: int = Field(
+        default=0, ge=0, le=2**31 - 1, description="offset in Unicode code points from the start of the text"
+    )
+    end: int = Field(default=0, ge=0, le=2**31 - 1, description="offset after the last code point of the passage")
+    exact: Text = Field(min_length=1, max_length=LONGEST_QUOTE, description="text of the passage")
+    prefix: Text = Field(default="", max_length=LONGEST_AROUND, description="text immediately before the passage")
+    suffix: Text = Field(default="", max_length=LONGEST_AROUND, description="text immediately after the passage")
     line: int | None = Field(
-        default=None, ge=1, exclude_if=_is_none, description="the line that it begins in, from 1; told by the desk"
+        default=None, ge=1, exclude_if=_is_none, description="first line of the passage, from 1; set by the server"
     )
     last_line: int | None = Field(
-        default=None, ge=1, exclude_if=_is_none, description="the line that it ends in; told by the desk"
+        default=None, ge=1, exclude_if=_is_none, description="last line of the passage; set by the server"
     )
 
     @classmethod

@@ -12,7 +12,7 @@ Share = Annotated[float, Field(ge=0, le=0.5)]
 
 
 class ReflectionMode(StrEnum):
-    """When work is reflected on: after it has ended, while it happens (sessions only), or both."""
+    """Time of reflection: after the work has ended, while it happens (sessions only), or both."""
 
     OFF = "off"
     POST_HOC = "post_hoc"
@@ -96,17 +96,23 @@ GoalMinutes = Annotated[int, Field(ge=1, le=LONGEST_GOAL_MINUTES)]
 
 
 class WaitingSettings(Value):
-    """Within what time reviews and questions are to be answered; None: there is no goal, and nothing escalates.
+    """Response-time targets for reviews and questions. None: no target, and nothing escalates.
 
-    What waits longer escalates once; with `escalates_again`, once more after each further length of the goal.
-    `time_zone` is the one that the project's days and quiet hours are of.
+    Overdue items escalate once; with `escalates_again`, again after each further period of the target's length.
+    `time_zone` applies to the project's days and quiet hours.
     """
 
-    review_goal_minutes: GoalMinutes | None = Field(default=None, description="null: reviews have no goal")
-    question_goal_minutes: GoalMinutes | None = Field(default=None, description="null: questions have no goal")
-    escalates_again: bool = Field(default=False, description="again after each further length of the goal")
+    review_goal_minutes: GoalMinutes | None = Field(
+        default=None, description="target for reviews in minutes; null means no target"
+    )
+    question_goal_minutes: GoalMinutes | None = Field(
+        default=None, description="target for questions in minutes; null means no target"
+    )
+    escalates_again: bool = Field(
+        default=False, description="escalate again after each further period of the target's length"
+    )
     time_zone: Annotated[str, AfterValidator(_known_zone)] = Field(
-        default="UTC", max_length=64, description="of the IANA database", examples=["Asia/Shanghai"]
+        default="UTC", max_length=64, description="name from the IANA time zone database", examples=["Asia/Shanghai"]
     )
 
     @property

@@ -19,7 +19,7 @@ class QuestionKind(StrEnum):
 
 
 class Choice(StrEnum):
-    """What a person can say to a question besides words of their own. Which of them are offered, the question says."""
+    """Choice offered as an answer to a question, in addition to free text. Each question lists its choices."""
 
     ANSWER = "answer"
     TRY_AGAIN = "try_again"

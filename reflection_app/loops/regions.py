@@ -81,7 +81,7 @@ def _within(fragment: str) -> str:
 
 
 class Region(Value):
-    """A file of the attempt, and the part of it that an issue is about."""
+    """The file of an attempt, and the part of it, that an issue concerns."""
 
     attachment: UUID
     fragment: Annotated[str, BeforeValidator(_written_out), AfterValidator(_within)] = Field(

@@ -17,7 +17,7 @@ Path = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
 
 
 class Counted(StrEnum):
-    """What is counted: the items of a list in the data, or the size of the text."""
+    """Unit of a count: the items of a list in the data, or a size of the text."""
 
     ITEMS = "items"
     WORDS = "words"
@@ -26,7 +26,7 @@ class Counted(StrEnum):
 
 
 class CountRequirement(Value):
-    """At least `min` and at most `max` of something. With `where`, only items with just these values are counted."""
+    """At least `min` and at most `max` of a unit. With `where`, only items with exactly these values are counted."""
 
     of: Counted = Counted.ITEMS
     path: Annotated[str, Field(max_length=LONGEST_PATH)] = "$"
@@ -45,10 +45,10 @@ class CountRequirement(Value):
 
 
 class Requirements(Value):
-    """All of them must hold. `required_fields` are paths such as `papers[].title`, which must be there and not empty.
+    """All of them must be met. `required_fields` are paths such as `papers[].title`, which must exist and not be empty.
 
-    `schema` is a JSON Schema (draft 2020-12) of the data in the answer. `files` are what the work must have produced
-    besides its answer, and are opened.
+    `schema` is a JSON Schema (draft 2020-12) for the data in the answer. `files` are files that the work must produce
+    in addition to its answer; they are opened for inspection.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -71,7 +71,7 @@ class Requirements(Value):
 
 
 class RequirementKind(StrEnum):
-    """What a requirement is about."""
+    """Subject of a requirement."""
 
     SCHEMA = "schema"
     FIELD = "field"
@@ -80,16 +80,16 @@ class RequirementKind(StrEnum):
 
 
 class LoweredRequirement(Value):
-    """A minimum requirement of which less is expected, by its name: at least `min`; nothing where that is None."""
+    """A lowered minimum requirement, by name: at least `min`; not required if that is None."""
 
     requirement: Text
     min: int | None = Field(default=None, ge=1)
 
 
 class Lowered(Value):
-    """What is expected instead of the whole: a pass from `score`, and less of some requirements. Never more than that.
+    """A lowered expectation: a pass from `score`, and lower requirements. Never more than the task expects.
 
-    `why` says what lowered it.
+    `why` is the reason for lowering it.
     """
 
     score: float = Field(ge=0, le=100)
@@ -107,9 +107,9 @@ class Lowered(Value):
 
 
 class RequirementResult(Value):
-    """One requirement and whether it holds, in words that a person reads.
+    """Result of one requirement, as readable text.
 
-    `lowered_from` is what the task itself expects, where less was expected here.
+    `lowered_from` is the task's own expectation, if less was expected here.
     """
 
     kind: RequirementKind = RequirementKind.COUNT

@@ -27,7 +27,7 @@ PASSED, FAILED = "pass", "fail"
 
 
 class Scale(StrEnum):
-    """How a criterion is rated. Only TEXT is worth nothing: it is a remark that everybody is asked for."""
+    """Rating scale of a criterion. Only TEXT has no value: it is a comment that every reviewer is asked for."""
 
     POINTS = "points"
     PASS_FAIL = "pass_fail"  # noqa: S105 - a scale, not a password
@@ -36,7 +36,7 @@ class Scale(StrEnum):
 
 
 class Category(Value):
-    """One of the categories of a criterion, and what it is worth."""
+    """One category of a criterion and its value."""
 
     # Stripped as whatever is given is: else nothing would ever be this value.
     name: Annotated[
@@ -46,16 +46,16 @@ class Category(Value):
 
 
 class Criterion(Value):
-    """One thing that an attempt is rated by. `key` names it in answers and stays when its name is reworded."""
+    """One criterion for rating attempts. `key` identifies it in answers and stays the same if it is renamed."""
 
     key: str = Field(pattern=KEY)
     name: Annotated[Text, Field(min_length=1, max_length=120)]
     help: Annotated[Text, Field(max_length=2_000)] = ""
     scale: Scale = Scale.POINTS
     weight: float = Field(default=1.0, gt=0, le=100)
-    points: int = Field(default=5, ge=2, le=MOST_POINTS, description="of `points`: the best of 1, 2, …")
+    points: int = Field(default=5, ge=2, le=MOST_POINTS, description="for `points`: the highest of 1, 2, …")
     choices: Annotated[tuple[Category, ...], Field(max_length=MOST_CHOICES)] = ()
-    must_hold: bool = Field(default=False, description="without half of its worth there is no PASS")
+    must_hold: bool = Field(default=False, description="if true, a PASS requires at least half of the maximum value")
 
     @model_validator(mode="after")
     def check_scale(self) -> Self:
@@ -111,7 +111,7 @@ class Rubric(Value):
 
 
 class Rating(Value):
-    """How one criterion was rated. Name and worth are those of the rubric's version, so that it says all by itself."""
+    """Rating of one criterion. Name and worth are copied from the rubric version, so it is self-contained."""
 
     criterion: str = Field(pattern=KEY)
     name: Text
@@ -128,7 +128,7 @@ Ratings = tuple[Rating, ...]
 
 
 class Given(Value):
-    """A rating as somebody gives it."""
+    """A rating as submitted."""
 
     value: int | Annotated[Text, Field(max_length=LONGEST_WHY)]
     why: Annotated[Text, Field(max_length=LONGEST_WHY)] = ""

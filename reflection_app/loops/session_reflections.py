@@ -17,7 +17,7 @@ MOST = 10
 
 
 class Finding(StrEnum):
-    """What kind of thing went wrong in a session."""
+    """Type of problem in a session."""
 
     REASONING_ERROR = "reasoning_error"
     TOOL_MISUSE = "tool_misuse"
@@ -45,7 +45,7 @@ class SessionReflection(Value):
 
 
 class ReflectorTrigger(StrEnum):
-    """Why the reflector was asked."""
+    """Reason for calling the reflector."""
 
     EVERY_TURNS = "every_turns"
     TOOL_FAILURE = "tool_failure"

@@ -31,16 +31,17 @@ Names = Annotated[tuple[Name, ...], Field(max_length=50)]
 
 
 class RuleAction(StrEnum):
-    """WAIT: the run waits for a person. STAND: the verdict stands at once; only the audit may still draw it."""
+    """WAIT: the run waits for a reviewer. STAND: the verdict is final at once; only the audit may still sample it."""
 
     WAIT = "wait"
     STAND = "stand"
 
 
 class ReviewRule(Value):
-    """Fits a verdict that meets every condition given; what is empty or None is no condition.
+    """Matches a verdict that meets every given condition; an empty value or None is no condition.
 
-    Of those that fit, a random `share` is taken, and the rest goes on to the next rule. `reviewers` judge it blindly.
+    A random `share` of the matches is selected; the rest goes on to the next rule. `reviewers` is the number of people
+    who judge it blindly.
     """
 
     name: Text = Field(default="", max_length=80)
@@ -116,7 +117,7 @@ class ReviewPolicy(Value):
 
 
 class Mode(StrEnum):
-    """Which loop runs. `adaptive` lets the task decide."""
+    """Type of loop. `adaptive` lets the task decide."""
 
     ADAPTIVE = "adaptive"
     EXTERNAL_LOOP = "external_loop"
@@ -157,7 +158,7 @@ class TaskKind(StrEnum):
 
 
 class ModelRole(StrEnum):
-    """What a model is asked to do in a run; a task may choose the model of each."""
+    """Role of a model in a run. A task may choose the model for each role."""
 
     ACTOR = "actor"
     CRITIC = "critic"
@@ -173,14 +174,14 @@ class ModelRole(StrEnum):
 
 
 class ReviewDemand(StrEnum):
-    """Who decides whether a run ends without a reviewer: the project's policy, or the task, which requires a review."""
+    """Source of the review requirement: the project's policy, or the task, which always requires a review."""
 
     POLICY = "policy"
     REQUIRED = "required"
 
 
 class Execution(StrEnum):
-    """Who makes the attempts: our models, or the outside agent."""
+    """Source of the attempts: the server's models, or an external agent."""
 
     MANAGED = "managed"
     EXTERNAL = "external"

@@ -10,7 +10,7 @@ from reflection_app.loops.verdicts import Issue, Score, Verdict
 
 
 class Trigger(StrEnum):
-    """What made an attempt go back."""
+    """Reason an attempt was sent back."""
 
     CRITIC_EVALUATION = "critic_evaluation"
     FAILED_REQUIREMENT = "failed_requirement"

@@ -25,7 +25,7 @@ from reflection_app.loops.values import Value
 
 
 class ToolEffect(StrEnum):
-    """How far a call reaches: it only reads, it writes in the project's own space, or it acts on the outside."""
+    """Effect of a tool call: only reads, writes within the project, or acts on external systems."""
 
     READ = "read"
     WRITE = "write"
@@ -60,7 +60,7 @@ class ToolRule(Value):
 
 
 class Ground(StrEnum):
-    """Why a call may be made."""
+    """Reason a call is permitted."""
 
     READS = "reads"
     SUBMITTED = "submitted"
@@ -71,7 +71,7 @@ class Ground(StrEnum):
 
 
 class PreparedCall(Value):
-    """A call before it is made: exactly these arguments are sent if a reviewer allows it."""
+    """A pending call: exactly these arguments are sent if a reviewer allows it."""
 
     tool: str
     arguments: dict[str, JsonValue]

@@ -25,9 +25,9 @@ PIXELS_PER_TOKEN = 750
 
 
 class Picture(Value):
-    """A page of a file that goes along with a message: named by the file's own bytes, which no journal holds.
+    """A page of a file sent with a message, identified by the hash of its content, which no journal stores.
 
-    A picture is its own first page. No side of what is sent is longer than `max_side_px`.
+    An image is its own first page. No side of the image sent is longer than `max_side_px`.
     """
 
     sha256: str = Field(min_length=64, max_length=64)
@@ -36,7 +36,7 @@ class Picture(Value):
 
 
 class Message(BaseModel):
-    """One turn of a conversation. Its pictures come before its text, numbered from 1 in their order."""
+    """One turn of a conversation. Its images precede its text and are numbered from 1 in order."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -61,7 +61,7 @@ class Severity(StrEnum):
 
 
 class Issue(Value):
-    """One thing wrong with an attempt, as a referee states it. `path` says where in a JSON answer: `$.items[2].id`."""
+    """One issue of an attempt, as an evaluator states it. `path` is its place in a JSON answer: `$.items[2].id`."""
 
     category: IssueCategory = IssueCategory.OTHER
     severity: Severity = Severity.MEDIUM
@@ -70,11 +70,11 @@ class Issue(Value):
     path: Text = Field(default="", max_length=LONGEST_TEXT)
     # Left out where there is none: what was recorded before there were marks reads and is written as ever.
     mark: Mark | None = Field(
-        default=None, exclude_if=lambda mark: mark is None, description="the passage that it is about"
+        default=None, exclude_if=lambda mark: mark is None, description="passage that the issue concerns"
     )
     # So are regions.
     region: Region | None = Field(
-        default=None, exclude_if=lambda region: region is None, description="the part of a file that it is about"
+        default=None, exclude_if=lambda region: region is None, description="part of a file that the issue concerns"
     )
 
     @property
@@ -159,9 +159,9 @@ class Judgement(Value):
 
 
 class Outcome(StrEnum):
-    """The named end of a run. Only `succeeded` is a success: a person, or what checks the work, let it pass.
+    """Outcome of a run. Only `succeeded` is a success: a person, or a check of the work, passed it.
 
-    `unverified`: there is an answer, and nothing that counts has shown that it is right.
+    `unverified`: there is an answer, but no evaluator that counts has confirmed it.
     """
 
     SUCCEEDED = "succeeded"

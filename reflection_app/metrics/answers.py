@@ -21,11 +21,11 @@ from reflection_app.metrics.review_figures import Overruled
 from reflection_app.metrics.statistics import Interval
 from reflection_app.runs.models import RunState
 
-BY_NAME = "by name; `GET /metrics/definitions` tells what each is"
+BY_NAME = "figures by name; `GET /metrics/definitions` defines them"
 
 
 class PointAnswer(Answer):
-    """A piece of the period: a day of up to 92, else a week."""
+    """An interval of the period: a day for periods of up to 92 days, otherwise a week."""
 
     start: str = Field(examples=["2026-03-04"])
     values: dict[str, Annotated[float | None, part("value")]] = Field(validation_alias="figures")
@@ -33,13 +33,14 @@ class PointAnswer(Answer):
 
 class TookAnswer(Answer):
     cost_usd: KnownCost = Field(
-        validation_alias="known_cost_usd", description="at least this where not all is known, null where nothing is"
+        validation_alias="known_cost_usd",
+        description="known cost in USD, a lower bound if some prices are unknown; null if all are unknown",
     )
-    is_known: bool = Field(description="whether the price of every call was known")
+    is_known: bool = Field(description="true if the price of every call is known")
 
 
 class SpendAnswer(TookAnswer):
-    role: str = Field(description="empty: of steps that were taken back")
+    role: str = Field(description="role of the model; empty for steps that were undone")
     model: str
     calls: int
     prompt_tokens: int
@@ -55,33 +56,37 @@ class TaskSpendAnswer(TookAnswer):
 class OfPeriodAnswer(Answer):
     chosen: Chosen
     figures: dict[str, Figure] = Field(description=BY_NAME)
-    before: dict[str, Figure] = Field(description="the same of as many days right before")
+    before: dict[str, Figure] = Field(description="the same figures for the preceding period of equal length")
     points: list[PointAnswer]
 
 
 class MetricsAnswer(OfPeriodAnswer):
-    """Of the runs that finished in the period. Forks and redos count for what they took alone."""
+    """Metrics of runs that finished in the period. Forks and redos count only toward spend."""
 
-    mode_usage: dict[str, float] = Field(description="the share of each loop")
-    most_common_failure_types: list[Bar] = Field(description="of how many runs had it, the most frequent first")
+    mode_usage: dict[str, float] = Field(description="share of runs for each loop, 0 to 1")
+    most_common_failure_types: list[Bar] = Field(
+        description="number of runs with each failure type, most frequent first"
+    )
     bars: dict[str, list[Bar]]
     spend: list[SpendAnswer]
     dearest_tasks: list[TaskSpendAnswer]
-    choices: dict[str, list[str]] = Field(description="what there is to choose from, whatever the period")
+    choices: dict[str, list[str]] = Field(description="available filter values, regardless of the period")
 
 
 class ReviewMetricsAnswer(OfPeriodAnswer):
-    """The queue is as it is now; all else is of the decisions of the period."""
+    """Queue figures are current; all others cover the decisions of the period."""
 
-    ages: list[Bar] = Field(description="open reviews by how long they have waited: up to so long")
-    by_reviewer: list[Overruled] = Field(description="by person; all other figures are of people's decisions")
-    by_key: list[Overruled] = Field(description="what keys decided, which is in no other figure")
-    by_critic: list[Overruled] = Field(description="by the critic's model; each verdict once")
-    reasons: dict[str, int] = Field(description="why what was decided had been put before people")
+    ages: list[Bar] = Field(description="open reviews by waiting time, up to each limit")
+    by_reviewer: list[Overruled] = Field(
+        description="decisions by person; all other figures also count only decisions by people"
+    )
+    by_key: list[Overruled] = Field(description="decisions by API keys, which are in no other figure")
+    by_critic: list[Overruled] = Field(description="by model of the critic; each verdict counts once")
+    reasons: dict[str, int] = Field(description="number of decided reviews by reason for the review")
 
 
 class RunBehindAnswer(Answer):
-    """A run, without what it wrote."""
+    """A run without its content."""
 
     id: UUID
     task_id: UUID
@@ -120,35 +125,43 @@ def metrics_answer(found: Metrics) -> MetricsAnswer:
 
 
 class CriticAnswer(Answer):
-    """Of the critic's verdicts as a whole; intervals are of 95 %."""
+    """Estimates for all verdicts of one critic, with 95 % intervals."""
 
-    source: JudgementSource = Field(description="the desk's own reviews, or judgements that were imported")
+    source: JudgementSource = Field(description="reviews of this project, or imported judgments")
     model: str
     prompt_version: str
-    pairs: int = Field(description="how many verdicts were compared")
-    worth: float = Field(description="how many that were drawn evenly and independently would say as much")
+    pairs: int = Field(description="number of verdicts compared")
+    worth: float = Field(
+        description="effective sample size: number of equally weighted, independent verdicts with the same information"
+    )
     agreed: Interval | None
-    kappa: Interval | None = Field(description="Cohen's κ; null where both always said one and the same")
-    precision: Interval | None = Field(description="of what the critic passed, what people pass")
-    recall: Interval | None = Field(description="of what people pass, what the critic passed")
-    false_pass: Interval | None = Field(description="of what people send back, what the critic passed")
-    false_fail: Interval | None = Field(description="of what people pass, what the critic sent back")
+    kappa: Interval | None = Field(description="Cohen's κ; null if both always gave one and the same verdict")
+    precision: Interval | None = Field(
+        description="of the attempts that the critic passed, the share that people passed"
+    )
+    recall: Interval | None = Field(description="of the attempts that people passed, the share that the critic passed")
+    false_pass: Interval | None = Field(
+        description="of the attempts that people sent back, the share that the critic passed"
+    )
+    false_fail: Interval | None = Field(
+        description="of the attempts that people passed, the share that the critic sent back"
+    )
     matrix: list[MatrixCell]
     by_verdict: list[OfVerdict]
     reliability: Reliability
 
 
 class CalibrationAnswer(Answer):
-    """Critics in the order of how much is known of them."""
+    """Critics, ordered by amount of evidence."""
 
     since: date
     until: date
     critics: list[CriticAnswer]
-    waiting: int = Field(description="verdicts of the period that were put before people and are not decided")
-    withdrawn: int = Field(description="those of which the run ended first")
-    by_keys: int = Field(description="verdicts that keys alone decided about, which no person judged; in no figure")
-    split_items: int = Field(description="imported items on which people have no majority; they are in no figure")
-    unjudged_items: int = Field(description="imported items that no person has judged")
+    waiting: int = Field(description="verdicts of the period that await a human decision")
+    withdrawn: int = Field(description="verdicts whose run ended before a human decision")
+    by_keys: int = Field(description="verdicts decided only by API keys; they are in no figure")
+    split_items: int = Field(description="imported items without a majority among people; they are in no figure")
+    unjudged_items: int = Field(description="imported items without a human judgment")
 
 
 def calibration_answer(found: CalibrationFigures, chosen: Chosen) -> CalibrationAnswer:

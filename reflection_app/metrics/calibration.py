@@ -48,9 +48,10 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Bin:
-    """Verdicts whose confidence is at least `low` and below `high`; the last bin holds 1, too.
+    """Verdicts whose confidence is at least `low` and below `high`; the last bin includes 1.
 
-    `confidence` is their mean, `right` how often people agreed, `share` their part of all verdicts with a confidence.
+    `confidence` is their mean, `right` the rate at which people agreed, and `share` their part of all verdicts with a
+    confidence.
     """
 
     low: float
@@ -65,8 +66,8 @@ class Bin:
 class Reliability:
     """`error` is the expected calibration error Σ_b share_b · |right_b − confidence_b|.
 
-    It is never negative, so that chance alone makes it larger than it is; no interval is given for it. `overconfidence`
-    is mean confidence minus accuracy: above 0, the critic is right less often than it says.
+    It is never negative, so chance alone inflates it; it has no interval. `overconfidence` is mean confidence minus
+    accuracy: above 0, the critic is right less often than its confidence suggests.
     """
 
     pairs: int
@@ -139,7 +140,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """How many pairs were seen, and which share of all the critic's verdicts they stand for."""
+    """Number of pairs seen, and the share of all the critic's verdicts that they represent."""
 
     critic: Verdict
     people: Verdict
@@ -149,8 +150,9 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class OfVerdict:
-    """`precision`: of what the critic gave this verdict, the share to which people gave it, too. `recall`: of what
-    people gave it, the share to which the critic did."""
+    """`precision`: of the attempts with this verdict from the critic, the share with the same one from people.
+    `recall`: of the attempts with this verdict from people, the share with the same one from the critic.
+    """
 
     verdict: Verdict
     precision: Interval | None
@@ -237,7 +239,7 @@ def _of_verdict(judged: Sequence[Judged], verdict: Verdict) -> OfVerdict:
 
 
 class JudgementSource(StrEnum):
-    """DESK: the runs of this project. IMPORTED: judgements from elsewhere."""
+    """DESK: runs of this project. IMPORTED: judgments from elsewhere."""
 
     DESK = "desk"
     IMPORTED = "imported"

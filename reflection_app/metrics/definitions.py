@@ -32,10 +32,10 @@ LONGEST_DAYS = 366
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which runs the figures are of: those that finished from `since` to `until`, both days included, in UTC.
+    """Filter for the runs of the figures: those that finished from `since` to `until`, both days included, in UTC.
 
-    An empty text stands for all. `model` is the one that made the run's attempts, `kind` the task's type. Runs of the
-    scripted demonstration model are figures of their own, and never counted among the others.
+    An empty string matches all. `model` is the one that made the run's attempts, `kind` the task's type. Runs of the
+    scripted demo model have figures of their own and are never counted among the others.
     """
 
     __pydantic_config__ = ANSWERED
@@ -78,10 +78,10 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Figure:
-    """One number. `value` is None where nothing could be counted.
+    """One figure. `value` is None if nothing could be counted.
 
-    `of` is how many runs (or reflections, reviews …) it is computed over. `low` and `high` bound a share's 95 % Wilson
-    interval. `is_at_least` where something of it is not known: a sum of money, of which some prices are not.
+    `of` is the number of runs (or reflections, reviews …) that it is computed over. `low` and `high` bound a share's 95
+    % Wilson interval. `is_at_least` marks a lower bound: a sum of money with some prices unknown.
     """
 
     __pydantic_config__ = ANSWERED
@@ -97,7 +97,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar of a distribution: what it counts, and how often that was. `key` is what leads to the runs behind it."""
+    """One bar of a distribution with its key and count. `key` selects the runs behind it."""
 
     key: str
     count: int

@@ -57,9 +57,9 @@ NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": No
 
 @dataclass(frozen=True)
 class Overruled:
-    """How often one reviewer overruled, or one critic was overruled. `share` has a 95 % interval.
+    """Overrule rate of one reviewer or one critic. `share` has a 95 % interval.
 
-    Of a reviewer, `name` is the label; of a critic, its model.
+    `name` is the label of a reviewer or the model of a critic.
     """
 
     name: str

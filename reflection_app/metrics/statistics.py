@@ -24,7 +24,7 @@ Z_95 = NormalDist().inv_cdf(0.975)
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`, around what was observed."""
+    """Interval from `low` to `high` around the observed value."""
 
     estimate: float
     low: float

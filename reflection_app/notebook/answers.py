@@ -19,7 +19,7 @@ from reflection_app.notebook.bulk import BulkResult
 
 
 class EntryAnswer(Answer):
-    """Something learned. `version` changes with every change of its words, labels or state."""
+    """A notebook entry. `version` changes with every change of its text, labels or state."""
 
     id: UUID
     kind: EntryKind
@@ -28,31 +28,32 @@ class EntryAnswer(Answer):
     name: str
     description: str
     content: str
-    details: dict[str, Any] = Field(description="the fields of its kind")
+    details: dict[str, Any] = Field(description="fields specific to its kind")
     agent: str
-    agents: list[str] = Field(description="the agents that it was seen at, the first one first")
+    agents: list[str] = Field(description="agents that it was seen with, the first one first")
     category: str
     tags: list[str]
     owner: Username
-    source: str = Field(description="what the proposer calls it")
-    occurrences: int = Field(description="how often it was found")
+    source: str = Field(description="identifier assigned by the proposer")
+    occurrences: int = Field(description="number of occurrences")
     last_seen_at: AwareDatetime
     flags: list[dict[str, Any]] = Field(
-        description="what screening found in it: `rule` and `quote`; where the classifier did (`steers the reader`) "
-        "also how sure it is (`sureness`, 0 to 1) and, if a model was asked, its `opinion` (`steers`, `why`, `model`)"
+        description="findings of the safety check: `rule` and `quote`; from the classifier (`steers the reader`) "
+        "also its confidence (`sureness`, 0 to 1) and, if a model was asked, its `opinion` (`steers`, "
+        "`why`, `model`)"
     )
-    is_flagged: bool = Field(description="screening found something that no curator has cleared")
+    is_flagged: bool = Field(description="true if the safety check found something that no curator has cleared")
     is_excluded: bool = Field(
-        description="in no prompt until a curator has decided on its flags; false if only the classifier flagged it "
-        "after a person had approved it"
+        description="true if excluded from prompts until a curator decides on its flags; false if only the "
+        "classifier flagged it after a person had approved it"
     )
     merged_into: UUID | None = Field(
-        validation_alias="merged_into_id", description="where merged or superseded, the entry that holds instead"
+        validation_alias="merged_into_id", description="entry that replaces it, if it was merged or superseded"
     )
     reason: str
     decided_by: Annotated[str | None, OrNull] = Field(validation_alias="decided_by_label")
     decided_at: AwareDatetime | None
-    recalled: int = Field(description="how often it was given to somebody at work")
+    recalled: int = Field(description="number of times that it was given to a run or an agent")
     last_recalled_at: AwareDatetime | None
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -64,20 +65,20 @@ class EntryListPage(PageAnswer):
 
 class ProposalAnswer(Answer):
     entry: EntryAnswer
-    is_new: bool = Field(description="false where the notebook had it already: then it was counted on that entry")
-    is_counted: bool = Field(description="false where the same evidence was counted before")
+    is_new: bool = Field(description="false if the notebook already had the entry; the proposal is then counted there")
+    is_counted: bool = Field(description="false if the same evidence was already counted")
 
 
 class VersionAnswer(Answer):
-    """An entry as one change left it."""
+    """A version of an entry, as one change saved it."""
 
     number: int
     change: Change
     state: EntryState
-    words: dict[str, Any] = Field(description="what it said then, and its labels")
+    words: dict[str, Any] = Field(description="its text and labels in that version")
     reason: str
     by: str = Field(validation_alias="by_label")
-    evidence: dict[str, Any] = Field(description="ids by kind of thing that the change rests on")
+    evidence: dict[str, Any] = Field(description="IDs that the change is based on, by type")
     created_at: AwareDatetime
 
 
@@ -94,7 +95,9 @@ class FieldDiffAnswer(Answer):
     field: str = Field(examples=["content", "details.cause"])
     before: str
     after: str
-    pieces: list[PieceAnswer] = Field(description="both texts in order: without what was added it is `before`")
+    pieces: list[PieceAnswer] = Field(
+        description="parts of both texts in order; without the added parts it is `before`"
+    )
 
 
 class VersionDiffAnswer(Answer):
@@ -104,13 +107,11 @@ class VersionDiffAnswer(Answer):
 
 
 class EvidenceAnswer(Answer):
-    """One occurrence: where it was found."""
+    """Evidence of one occurrence of the entry."""
 
     id: UUID
-    refs: dict[str, Any] = Field(description="ids by kind of thing, such as `run`")
-    wordings: list[dict[str, Any]] = Field(
-        description="what was said there otherwise than the entry says it, by the names of its fields"
-    )
+    refs: dict[str, Any] = Field(description="IDs by type, such as `run`")
+    wordings: list[dict[str, Any]] = Field(description="texts found there that differ from the entry, by field name")
     created_at: AwareDatetime
 
 
@@ -121,18 +122,18 @@ class EvidencePage(PageAnswer):
 class UndoneAnswer(Answer):
     entry: EntryAnswer
     undone: Change
-    recalled: int = Field(description="how often it was told somebody while it was approved; they stay told")
+    recalled: int = Field(description="number of times that it was injected while approved; this cannot be undone")
 
 
 class BulkCurationItem(Answer):
     entry_id: UUID
     is_done: bool
-    version: int | None = Field(description="the version after the change; null where nothing had to be changed")
-    why: Annotated[str | None, OrNull] = Field(description="why it was refused")
+    version: int | None = Field(description="version after the change; null if no change was needed")
+    why: Annotated[str | None, OrNull] = Field(description="reason for the refusal, or null")
 
 
 class BulkCurationAnswer(Answer):
-    id: UUID = Field(description="by this it is taken back")
+    id: UUID = Field(description="ID for undoing the bulk change")
     done: int
     refused: int
     items: list[BulkCurationItem]
@@ -168,56 +169,58 @@ class IntervalAnswer(Answer):
 
 
 class ArmAnswer(Answer):
-    """Runs that were given the lesson, or from which it was withheld."""
+    """Runs that received the lesson, or runs from which it was held out."""
 
     outcomes: int
-    successes: int = Field(description="first attempts that succeeded")
-    rate: IntervalAnswer | None = Field(description="with Wilson's interval; null without outcomes")
+    successes: int = Field(description="number of successful first attempts")
+    rate: IntervalAnswer | None = Field(description="success rate with Wilson's interval; null without outcomes")
 
 
 class LookAnswer(Answer):
-    """What stood there at one of the looks, which were set before: nothing is claimed between them."""
+    """Result at one of the looks, which are scheduled in advance; nothing is claimed between them."""
 
     number: int
-    size: int = Field(description="outcomes of the smaller arm")
+    size: int = Field(description="number of outcomes in the smaller arm")
     level: Annotated[float, BeforeValidator(level_of)] = Field(
-        validation_alias="number", description="how likely this look may be wrong; all looks together: 5 %"
+        validation_alias="number", description="error probability of this look; all looks together: 5 %"
     )
-    p_value: float = Field(description="Fisher's exact test, two-sided")
+    p_value: float = Field(description="p-value of Fisher's exact test, two-sided")
     says: str = Field(description="helps, harms or open")
 
 
 class LiftAnswer(Answer):
-    """One lesson. `claim` follows from the looks and from how many lessons are looked at; the intervals describe."""
+    """One lesson. `claim` follows from the looks and the number of lessons compared; intervals only describe."""
 
     entry_id: UUID
     name: str
     kind: EntryKind
     state: EntryState
-    recalled: int = Field(description="how often it was given to somebody at work")
+    recalled: int = Field(description="number of times that it was given to a run or an agent")
     given: ArmAnswer
     withheld: ArmAnswer
-    difference: IntervalAnswer | None = Field(description="given minus withheld, with Newcombe's interval")
+    difference: IntervalAnswer | None = Field(description="success rate given minus withheld, with Newcombe's interval")
     claim: Claim
     looks: list[LookAnswer]
-    next_look_at: int = Field(description="outcomes of the smaller arm at the next look")
-    needs_runs: int | None = Field(description="about how many more runs, for a power of 80 %; null: out of reach")
+    next_look_at: int = Field(description="number of outcomes in the smaller arm at the next look")
+    needs_runs: int | None = Field(
+        description="approximate number of further runs for a power of 80 %; null if out of reach"
+    )
     needs_runs_for_difference: float
-    mixed_shares: bool = Field(description="whether the share that is withheld was changed meanwhile")
+    mixed_shares: bool = Field(description="true if the hold-out share changed during the measurement")
 
 
 class LiftPageAnswer(Answer):
-    holdout_share: float = Field(description="from what share of the runs each lesson is withheld from now on")
+    holdout_share: float = Field(description="share of runs from which each lesson is held out from now on")
     results: list[LiftAnswer]
-    next: str | None = Field(description="the address of the next page")
+    next: str | None = Field(description="URL of the next page, or null")
 
 
 class ExposureAnswer(Answer):
-    """One draw: it is withheld where `draw` is below `share`."""
+    """One random draw: the entry is held out if `draw` is below `share`."""
 
     id: UUID
     subject: str
-    run_id: UUID | None = Field(description="where the subject is a run of this project")
+    run_id: UUID | None = Field(description="ID of the run, if the subject is a run of this project")
     entry_version: int
     rank: int
     score: float
@@ -225,14 +228,14 @@ class ExposureAnswer(Answer):
     draw: float
     withheld: bool = Field(validation_alias="is_withheld")
     counted: bool = Field(validation_alias="is_counted")
-    succeeded: bool | None = Field(description="how the first attempt went; null while nothing tells")
+    succeeded: bool | None = Field(description="true if the first attempt succeeded; null if not known yet")
     settled_at: datetime | None
     created_at: datetime
 
 
 class ExposurePageAnswer(Answer):
     results: list[ExposureAnswer]
-    next: str | None = Field(description="the address of the next page")
+    next: str | None = Field(description="URL of the next page, or null")
 
 
 def lift_answer(lesson: LessonLift) -> LiftAnswer:

@@ -30,7 +30,7 @@ UNDONE = "entries.undone"
 
 
 class BulkDeed(StrEnum):
-    """What can be done to many entries together."""
+    """Action of a bulk change."""
 
     APPROVE = "approve"
     REJECT = "reject"
@@ -43,14 +43,14 @@ class BulkDeed(StrEnum):
 
 
 class BulkCuration(Value):
-    """What is done to every entry, one reason for all. What cannot be done to one is refused for that one alone."""
+    """One action for all entries, with one reason. An entry that it cannot apply to is refused; the others are not."""
 
     entries: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
     do: BulkDeed
-    reason: Reason = Field(default="", description="needed to retire")
-    tags: Tags = Field(default=(), description="of add_tags and remove_tags")
+    reason: Reason = Field(default="", description="required to retire")
+    tags: Tags = Field(default=(), description="for add_tags and remove_tags")
     owner: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
-        default=None, description="of `own`: the name of a member; null is nobody"
+        default=None, description="for `own`: username of a member, or null for no owner"
     )
 
 

@@ -34,7 +34,7 @@ LIMITS = Limits(max_iterations=1, token_budget=30_000, time_budget_s=120.0)
 
 
 class SettleWay(StrEnum):
-    """How a conflict can be settled."""
+    """Way to resolve a conflict."""
 
     MERGE = "merge"
     KEEP_BOTH = "keep_both"
@@ -49,18 +49,20 @@ SETTLEMENTS = {
 
 
 class SettleInput(Value):
-    """How the conflict is settled: merged into one, both kept with a reason, or one holds instead of the other."""
+    """Resolution of a conflict: merge into one, retain both with a reason, or replace one with the other."""
 
     settlement: SettleWay
-    stays: UUID | None = Field(default=None, description="the entry that holds afterwards; not for `keep_both`")
-    words: MergedWords | None = Field(default=None, description="of a merge: other words for the entry that stays")
-    reason: Reason = Field(default="", description="needed to keep both")
-    first_expected_version: Version | None = Field(default=None, description="another one is answered with 409")
+    stays: UUID | None = Field(default=None, description="entry that remains; not for `keep_both`")
+    words: MergedWords | None = Field(default=None, description="for a merge: new text for the entry that remains")
+    reason: Reason = Field(default="", description="required to retain both")
+    first_expected_version: Version | None = Field(
+        default=None, description="version that you read; if it is not the current one, 409 is returned"
+    )
     second_expected_version: Version | None = None
 
 
 class UnsettleInput(Value):
-    """Why the settlement is taken back."""
+    """Reason for undoing the resolution."""
 
     reason: Reason = ""
 

@@ -44,64 +44,69 @@ class Guarded(Value):
     """What changes an entry may say which version of it was seen; another one is then left as it is."""
 
     expected_version: Version | None = Field(
-        default=None, description="the version that was looked at: another one is not changed, and answered with 409"
+        default=None,
+        description="version that you read; if it is not the current one, nothing is changed and 409 is returned",
     )
 
 
 class CurationInput(Guarded):
-    """Why the entry is changed so."""
+    """Reason for the change."""
 
-    reason: Reason = Field(default="", description="needed to retire an entry")
+    reason: Reason = Field(default="", description="required to retire an entry")
 
 
 class Contradictions(StrEnum):
-    """How approving an entry settles the open contradictions that it is one side of."""
+    """Resolution, on approval, of the open contradictions of an entry."""
 
     SUPERSEDE = "supersede"
     KEEP_BOTH = "keep_both"
 
 
 class ApprovalInput(CurationInput):
-    """Why the entry is approved, and what becomes of entries that say the opposite."""
+    """Reason for the approval, and the resolution of contradictions."""
 
-    reason: Reason = Field(default="", description="needed to keep both sides of a contradiction")
+    reason: Reason = Field(default="", description="required to retain both sides of a contradiction")
     contradictions: Contradictions | None = Field(
         default=None,
-        description="settles the entry's open contradictions with the approval: `supersede` retires the other "
-        "entries, `keep_both` leaves them as they are. Without it an entry with open contradictions is refused (409)",
+        description="resolves the entry's open contradictions on approval: `supersede` retires the other entries, "
+        "`keep_both` leaves them unchanged. Without it, an entry with open contradictions is refused "
+        "(409)",
     )
 
 
 class EntryInput(Value):
-    """Something learned, to be kept as a proposal."""
+    """A proposal for a notebook entry."""
 
     kind: EntryKind
     name: Name
     description: Words = ""
     content: Words = ""
     details: Fields = Field(
-        default_factory=dict, description="the fields of its kind, such as `cause` of an error note"
+        default_factory=dict, description="fields specific to its kind, such as `cause` of an error note"
     )
-    agent: Label = Field(default="", description="whose work it is about; empty is everybody's")
+    agent: Label = Field(default="", description="agent that it concerns; empty for all agents")
     category: Label = ""
     tags: Tags = ()
     source: Annotated[str, Field(max_length=200), AfterValidator(storable)] = Field(
-        default="", description="what the proposer calls it: proposed again under it, it is counted whatever its words"
+        default="",
+        description="identifier assigned by the proposer: a further proposal with it is counted, "
+        "regardless of its text",
     )
     evidence: Annotated[dict[str, Text], Field(max_length=20), at_most(LARGEST_EVIDENCE)] = Field(
         default_factory=dict,
-        description="ids by kind of thing, such as `run`: the same evidence counts once. Without any, each is counted",
+        description="IDs by type, such as `run`. The same evidence counts once; every proposal without evidence is "
+        "counted",
     )
 
 
 class EntryEdit(CurationInput):
-    """Other words for an entry. What is left out stays."""
+    """Changes to an entry. Omitted fields are unchanged."""
 
     kind: EntryKind | None = None
     name: Name | None = None
     description: Words | None = None
     content: Words | None = None
-    details: Fields | None = Field(default=None, description="all of them: what is not named goes")
+    details: Fields | None = Field(default=None, description="all details; omitted ones are removed")
     agent: Label | None = None
     category: Label | None = None
     tags: Tags | None = None
@@ -113,29 +118,29 @@ class EntryEdit(CurationInput):
 
 
 class RestoreInput(CurationInput):
-    """Which version's words the entry gets back."""
+    """Version whose text and labels are restored. The state is unchanged."""
 
     version: Version
 
 
 class TagsInput(Guarded):
-    """All tags that the entry is to have."""
+    """All tags of the entry; they replace the present ones."""
 
     tags: Tags
 
 
 class OwnerInput(Guarded):
-    """Who looks after the entry."""
+    """Owner of the entry."""
 
     owner: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
-        description="the name of a member of the project, or null"
+        description="username of a project member, or null"
     )
 
 
 class MergeInput(CurationInput):
-    """What the entry is merged into, and the words that both have then; what is left out stays as the other says it."""
+    """Target entry, which gets the occurrences and evidence and is returned. Omitted fields keep its text."""
 
-    into: UUID = Field(description="the entry that stays")
+    into: UUID = Field(description="entry that remains")
     into_expected_version: Version | None = None
     words: "MergedWords | None" = None
 
@@ -150,24 +155,24 @@ class MergedWords(Value):
 
 
 class SupersedeInput(CurationInput):
-    """Which entry holds instead of this one."""
+    """Entry that replaces this one."""
 
-    by: UUID = Field(description="the entry that holds instead")
+    by: UUID = Field(description="entry that replaces it")
     by_expected_version: Version | None = None
 
 
 class SplitInput(CurationInput):
-    """The new entry that a part of this one becomes, and what stays."""
+    """New entry split off from this one, which is returned, and changes to the original."""
 
     into: EntryInput
     evidence_ids: Annotated[tuple[UUID, ...], Field(max_length=MOST_EVIDENCE)] | None = Field(
-        default=None, description="the rows of evidence that speak for the new one; all of them where left out"
+        default=None, description="IDs of the evidence to copy to the new entry; default: all of it"
     )
-    stays: EntryEdit | None = Field(default=None, description="other words for what stays")
+    stays: EntryEdit | None = Field(default=None, description="changes to the original entry")
 
 
 class UndoInput(Guarded):
-    """The last change of an entry is taken back; with `expected_version` only if it is that one."""
+    """Undo of the last change of an entry; with `expected_version`, only if it is that one."""
 
 
 # Changing how a project learns. Runs under way keep the settings they began with.

@@ -245,16 +245,16 @@ LONGEST_SUBJECT = 200
 
 
 class OutcomeInput(Value):
-    """`for` is what lessons were recalled for; `succeeded` is null where an outcome is taken back."""
+    """`for` identifies the work that lessons were retrieved for; `succeeded` is null to undo an outcome."""
 
     subject: Annotated[Text, AfterValidator(not_blank)] = Field(
         validation_alias="for",
         min_length=1,
         max_length=LONGEST_SUBJECT,
-        description="the agent's own name for its work, as it was given as `for` to the recall",
+        description="the agent's own name for its work, as sent in `for` to retrieve lessons",
     )
     succeeded: bool | None = Field(
-        strict=True, description="whether the first attempt was good enough; null takes an outcome back"
+        strict=True, description="true if the first attempt was good enough; null undoes a reported outcome"
     )
 
 

@@ -12,23 +12,25 @@ from reflection_app.reviews.filters import ReviewFilter
 
 
 class QueueRuleAnswer(ReviewFilter):
-    """A rule as it is answered, with all that it leaves open."""
+    """A rule, including its empty conditions."""
 
 
 class QueueAnswer(Answer):
-    """A queue of reviews. `rule` is null where it names what the desk does not know any more: nothing fits it."""
+    """A review queue. `rule` is null if it refers to something that no longer exists; then no review matches it."""
 
     id: UUID
     name: str
-    position: int = Field(description="a review is in the first queue whose rule it fits")
+    position: int = Field(description="position in the order; a review is in the first queue whose rule it matches")
     rule: QueueRuleAnswer | None
-    members: list[str] = Field(description="who is given its reviews; empty: everybody who may review")
-    goal_minutes: GoalMinutes | None = Field(description="null: the project's goal holds")
+    members: list[str] = Field(description="usernames of its reviewers; empty for everyone who may review")
+    goal_minutes: GoalMinutes | None = Field(
+        description="response-time target in minutes; null uses the project's target"
+    )
     created_at: AwareDatetime
 
 
 class QueueList(Answer):
-    queues: list[QueueAnswer] = Field(description="in their order")
+    queues: list[QueueAnswer] = Field(description="queues in order")
 
 
 def queue_answer(queue: ReviewQueue) -> QueueAnswer:

@@ -45,29 +45,33 @@ Members = Annotated[tuple[Username, ...], Field(max_length=MOST_MEMBERS)]
 
 
 class QueueInput(Value):
-    """A queue: what comes into it, who works on it, and within what time."""
+    """A queue: its rule, its reviewers and its response-time target."""
 
-    name: Name = Field(description="what people call it", examples=["Legal"])
+    name: Name = Field(description="display name", examples=["Legal"])
     rule: ReviewFilter = Field(
-        default=ReviewFilter(), description="what a review has to be; left empty, whatever it is"
+        default=ReviewFilter(), description="conditions that a review must meet; empty matches every review"
     )
     members: Members = Field(
-        default=(), description="names of who is given its reviews; left empty, all who may review", examples=[["anna"]]
+        default=(), description="usernames of its reviewers; empty for everyone who may review", examples=[["anna"]]
     )
-    goal_minutes: GoalMinutes | None = Field(default=None, description="null: the project's goal holds")
+    goal_minutes: GoalMinutes | None = Field(
+        default=None, description="response-time target in minutes; null uses the project's target"
+    )
 
 
 class QueueChange(Value):
-    """What is to be changed of a queue; what is left out stays."""
+    """Changes to a queue. Omitted fields are unchanged."""
 
     name: Name | None = None
     rule: ReviewFilter | None = None
     members: Members | None = None
-    goal_minutes: GoalMinutes | None = Field(default=None, description="null: the project's goal holds")
+    goal_minutes: GoalMinutes | None = Field(
+        default=None, description="response-time target in minutes; null uses the project's target"
+    )
 
 
 class QueueOrder(Value):
-    """All queues of the project, by their ids: a review that fits several is in the first."""
+    """IDs of all queues of the project, in order. A review that matches several is in the first."""
 
     queues: tuple[UUID, ...] = Field(max_length=MOST_QUEUES)
 

@@ -17,16 +17,16 @@ KIND = ("tool", "error_type", "signature")
 
 
 class CheatRowAnswer(Answer):
-    """One usual failure of a tool, and what to do about it. No value of a parameter is told, only names."""
+    """A common failure of a tool and its fix. Parameters are listed by name, never with their values."""
 
     tool: str
     error_type: ErrorType
-    usual_failure: list[str] = Field(description="the symptoms")
+    usual_failure: list[str] = Field(description="symptoms of the failure")
     times_seen: int
     last_seen: AwareDatetime | None
     fix: str
     changed_params: list[str]
-    is_proven: bool = Field(description="the fix has worked; otherwise it is what was advised last")
+    is_proven: bool = Field(description="whether the fix has worked; if false, it is the latest advice")
     successes: int
     failures: int
     success_share: float | None
@@ -37,10 +37,10 @@ class CheatRowAnswer(Answer):
 
 
 class CheatSheetAnswer(Answer):
-    """The rows, those of one tool together."""
+    """The rows, grouped by tool."""
 
     rows: list[CheatRowAnswer]
-    is_cut: bool = Field(description="there are rarer failures beside these; ask for one tool to see them")
+    is_cut: bool = Field(description="whether rarer failures were left out; filter by tool to see them")
 
 
 def cheat_sheet(project: Project, *, tool: str = "") -> CheatSheetAnswer:

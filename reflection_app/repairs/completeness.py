@@ -54,9 +54,9 @@ def _said(value: str) -> str:
 
 
 class StepInput(HistoryStep):
-    """One step of what was done. A step that failed is `ok: false`, and counts as not done.
+    """One step of the work done. A failed step has `ok: false` and counts as not done.
 
-    With the `arguments` of its call, the same call is known as made, whatever words ask for it again.
+    With the `arguments` of its call, a repeated call is recognized even if it is worded differently.
     """
 
     operation: Annotated[str, Field(min_length=1, max_length=LONGEST_OPERATION), AfterValidator(_said)]
@@ -65,7 +65,7 @@ class StepInput(HistoryStep):
 
 
 class UsableTool(Value):
-    """A tool that could be used. `parameters` is a JSON Schema of its arguments."""
+    """An available tool. `parameters` is a JSON Schema of its arguments."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
     description: str = Field(default="", max_length=8_000)
@@ -83,11 +83,11 @@ FilePart = Annotated[dict[str, JsonValue], AfterValidator(_is_file)]
 
 
 class CheckSettings(CheckNumbers):
-    """Settings of this check alone; what is left out comes from the project."""
+    """Settings of this check only. Omitted settings come from the project."""
 
 
 class CheckSubmission(Value):
-    """What was to be done, what was done, and what could have been used."""
+    """The objective, the steps done and the available tools."""
 
     objective: Annotated[str, Field(min_length=1, max_length=LONGEST_OBJECTIVE), AfterValidator(_said)]
     history: Annotated[tuple[StepInput, ...], Field(max_length=MOST_STEPS), at_most(LARGEST_HISTORY)]
@@ -98,11 +98,11 @@ class CheckSubmission(Value):
     files: Annotated[tuple[FilePart, ...], Field(max_length=MOST_FILES)] = Field(
         default=(),
         exclude=True,
-        description="what the work has produced, opened before anybody is asked: parts with their data in Base64 and a "
-        'name, as the content of attempts has them, or what was uploaded before: `{"type": "attachment", "id": "…"}`',
+        description="files that the work produced, inspected before the model is asked: parts with Base64 data and "
+        'a name, as in the content of attempts, or earlier uploads: `{"type": "attachment", "id": "…"}`',
     )
     required_files: Annotated[tuple[FileRequirement, ...], Field(max_length=MOST_REQUIRED)] = Field(
-        default=(), description="what the work must have produced; one that is missing or faulty leaves it incomplete"
+        default=(), description="files that the work must have produced; a missing or faulty one makes it incomplete"
     )
     settings: CheckSettings = CheckSettings()
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)

@@ -21,7 +21,7 @@ from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 
 
 class InstructionDecision(StrEnum):
-    """Accept or decline what was proposed; withdraw what was accepted."""
+    """Accept or decline a proposed instruction; withdraw an accepted one."""
 
     ACCEPT = "accept"
     DECLINE = "decline"
@@ -36,7 +36,7 @@ FROM = {
 
 
 class InstructionInput(Value):
-    """The decision. Accepted with a `text`, the instruction holds in those words."""
+    """The decision. When accepting, `text` replaces the text of the instruction."""
 
     decision: InstructionDecision
     text: Annotated[str, Field(max_length=LONGEST_INSTRUCTION), AfterValidator(storable)] | None = None

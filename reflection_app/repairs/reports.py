@@ -29,7 +29,7 @@ from reflection_app.runs.models import Attempt, Run, Verdict
 
 
 class CorrectionInput(Value):
-    """The class that a person gives, and why. `before` is the class that was seen, where it must not have changed."""
+    """The error class given by a reviewer, and the reason. If `before` is given, it must be the current class."""
 
     type: ErrorClass
     reason: Annotated[str, Field(max_length=2_000), AfterValidator(storable)] = ""

@@ -22,7 +22,7 @@ from reflection_app.runs.resuming import cancel_run
 
 
 class ClosingInput(Value):
-    """Why a ticket is closed, for whoever sees it later."""
+    """The reason for closing a ticket, shown to later readers."""
 
     reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = ""
 

@@ -80,27 +80,31 @@ class OtherTool(Value):
 
 
 class ToolFailureSubmission(Value):
-    """A call that failed, as the agent that made it tells it."""
+    """A failed call, as reported by the agent that made it."""
 
     tool: ToolName = Field(
         validation_alias=AliasChoices("tool", "failed_tool"),
-        description="the tool that failed, by the name that the agent knows it by; also as `failed_tool`",
+        description="the tool that failed, by the name the agent uses; alias `failed_tool`",
     )
     params: Params = Field(
         default_factory=dict,
         validation_alias=AliasChoices("params", "failed_params"),
-        description="what it was called with; also as `failed_params`",
+        description="arguments of the call; alias `failed_params`",
     )
     error_message: Annotated[str, Field(min_length=1, max_length=LONGEST_ERROR), AfterValidator(_said)]
-    status: int | None = Field(default=None, ge=100, le=599, description="the HTTP status, where there was one")
+    status: int | None = Field(default=None, ge=100, le=599, description="HTTP status, if there was one")
     retry_after_seconds: float | None = Field(
-        default=None, ge=0, le=LONGEST_RETRY_AFTER_S, allow_inf_nan=False, description="as the header Retry-After asked"
+        default=None,
+        ge=0,
+        le=LONGEST_RETRY_AFTER_S,
+        allow_inf_nan=False,
+        description="value of the Retry-After header, in seconds",
     )
     agent: AgentName = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     run_id: UUID | None = Field(default=None, description="the run of this project that the call belongs to")
     tools: Annotated[tuple[OtherTool, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = Field(
-        default=(), description="what could be called, the failed tool among them"
+        default=(), description="tools that could be called, including the failed one"
     )
 
     def failed_call(self, *, is_repeated: bool) -> FailedCall:
@@ -117,8 +121,9 @@ class ToolFailureSubmission(Value):
 
 
 class FixOutcomeSubmission(Storable):
-    """How the agent's next try went. `tool`, `params` and `delay_seconds` are what it did, where that differs from
-    what was advised; `fix` says it in words."""
+    """Outcome of the agent's next try. `tool`, `params` and `delay_seconds` are what it did, if different from the
+    advice; `fix` describes it.
+    """
 
     worked: bool
     tool: ToolName | None = None
@@ -269,13 +274,11 @@ JUDGED = "tool_failure.diagnosis_judged"
 
 
 class DiagnosisJudgement(Storable):
-    """What the error is, and what is to be done about it. What is left out, or as the diagnosis has it, is right."""
+    """A judgment of the diagnosis. Fields that are omitted or unchanged confirm it."""
 
     error_type: ErrorType | None = None
     remedy: Remedy | None = None
-    action: str = Field(
-        default="", max_length=LONGEST_FIX, description="what to do in words; needed where the remedy is another"
-    )
+    action: str = Field(default="", max_length=LONGEST_FIX, description="what to do; required if the remedy changes")
 
 
 @transaction.atomic

@@ -22,7 +22,7 @@ from reflection_app.runs.models import Attempt
 
 
 class OpinionAnswer(Answer):
-    """What one of several blind reviewers said."""
+    """Opinion of one of several blind reviewers."""
 
     review_id: UUID
     by: str
@@ -35,14 +35,16 @@ class OpinionAnswer(Answer):
 
 
 class PanelAnswer(Answer):
-    """Several people judge the same verdict without seeing each other's opinions; each has a review of their own."""
+    """Panel of reviewers who judge the same verdict without seeing each other's opinions, each in a separate review."""
 
     id: UUID
     state: PanelState
-    wanted: int = Field(description="how many are to judge")
-    given: int = Field(description="how many have")
-    agreed: bool | None = Field(description="null until the last of them has spoken")
-    opinions: list[OpinionAnswer] = Field(description="all of them once the last is in; until then, the caller's own")
+    wanted: int = Field(description="number of opinions required")
+    given: int = Field(description="number of opinions given")
+    agreed: bool | None = Field(description="null until the last opinion is in")
+    opinions: list[OpinionAnswer] = Field(
+        description="all opinions once the last one is in; until then, only the caller's own"
+    )
 
 
 def panel_answers(reviews: Iterable[Review], *, reader: Actor | None) -> dict[UUID, PanelAnswer]:
@@ -75,59 +77,66 @@ class ReviewedAttempt(Answer):
 
 
 class CandidateAnswer(ReviewedAttempt):
-    """An attempt that a person may pick, with its score from the strongest referee that judged it."""
+    """An attempt that a reviewer can pick, with its score from the highest-ranked evaluator that judged it."""
 
     score: float | None
-    referee: str | None = Field(description="who gave the score", examples=["generated_tests"])
+    referee: str | None = Field(description="evaluator that gave the score", examples=["generated_tests"])
 
 
 class DecisionAnswer(Answer):
-    """What was decided, and the verdict that has held since."""
+    """The decision and the resulting verdict."""
 
     decision: Decision
     directors_decision: DirectorsDecision | None = Field(
-        description="of a REJECT that the run waited for: what the decision amounts to"
+        description="the Director's decision on a REJECT that the run waited for"
     )
-    attempt: int | None = Field(description="the attempt that the verdict is on: of an unsettled pick, the one picked")
+    attempt: int | None = Field(
+        description="the attempt that the verdict is about; for an unsettled pick, the one picked"
+    )
     verdict: VerdictAnswer | None = Field(validation_alias="decided_verdict")
     edited: bool = Field(
-        validation_alias="is_edited", description="whether the reviewer put their own text in the attempt's place"
+        validation_alias="is_edited", description="whether the reviewer replaced the attempt with their own text"
     )
-    edited_answer: str | None = Field(description="that text, which the run keeps as its answer; null where none was")
+    edited_answer: str | None = Field(description="the reviewer's text, which is the run's answer; null if not edited")
     reason: str = Field(validation_alias="decision_reason")
     decided_by: str = Field(validation_alias="decided_by_label")
     decided_by_key: UUID | None = Field(
-        validation_alias="decided_by_key_id", description="the key that decided; null where a person did"
+        validation_alias="decided_by_key_id", description="API key that made the decision; null if a person did"
     )
     decided_at: AwareDatetime
 
 
 class ReviewAnswer(Answer):
-    """A verdict that is put before a person."""
+    """A review of a verdict by a person."""
 
     id: UUID
     run_id: UUID
     attempt: ReviewedAttempt
-    verdict: VerdictAnswer = Field(description="the verdict to be approved or overruled")
-    reason: ReviewReason = Field(description="why a person is asked")
-    why: list[str] = Field(description="what the evidence says, in sentences, where the loop tells")
+    verdict: VerdictAnswer = Field(description="the verdict to approve or overrule")
+    reason: ReviewReason = Field(description="reason for the review")
+    why: list[str] = Field(description="the evidence, in sentences, if the loop provides it")
     candidates: list[CandidateAnswer] = Field(
-        description="of an unsettled pick, all attempts made so far; `attempt` is the one that the run would keep"
+        description="for an unsettled pick, all attempts made so far; `attempt` is the one that the run would select"
     )
     state: ReviewState
     holder: TextOrNull = Field(validation_alias="holder_label")
-    lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
-    assignee: Username = Field(description="for whom it is kept: nobody else is given it as the next one")
-    queue: UUID | None = Field(validation_alias="queue_id", description="the named queue that it is in")
-    note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
+    lease_until: AwareDatetime | None = Field(
+        description="end of the lease; a claimed review can be claimed again after that"
+    )
+    assignee: Username = Field(
+        description="reviewer that the review is assigned to; no one else gets it as their next review"
+    )
+    queue: UUID | None = Field(validation_alias="queue_id", description="the named queue that contains the review")
+    note: str = Field(description="note from the person or pipeline that requested or assigned the review")
     note_by: TextOrNull = Field(validation_alias="note_by_label")
     created_at: AwareDatetime
     due_at: AwareDatetime | None = Field(
-        description="by the goal of its queue, else the project's; null without one, or where nobody is waited for"
+        description="due time by the SLA target of the queue, else of the project; null without a target or once "
+        "the review is closed"
     )
-    panel: PanelAnswer | None = Field(description="of a review that is one of several, or that settles their dispute")
+    panel: PanelAnswer | None = Field(description="the panel, if the review is one of several or settles their dispute")
     decision: DecisionAnswer | None = Field(
-        description="of a blind reviewer, null to everybody else until the last of them has decided"
+        description="the decision; for a blind reviewer, null to everyone else until the last one has decided"
     )
 
 
@@ -136,7 +145,7 @@ class ReviewPage(PageAnswer):
 
 
 class ClaimAnswer(Answer):
-    """The review that is yours now. The token goes with the heartbeat, the decision and the release."""
+    """The review that you claimed. Send the token with the heartbeat, the decision and the release."""
 
     review: ReviewAnswer
     lease_token: UUID
@@ -202,13 +211,13 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
 
 
 class CommentAnswer(Answer):
-    """Something that a person or a pipeline said about a review, a run or an entry of the notebook."""
+    """A comment by a person or pipeline on a review, a run or a notebook entry."""
 
     id: UUID
     about: About
     about_id: UUID
     author: str = Field(validation_alias="author_label")
-    text: str = Field(description="Markdown; empty once it was taken back")
+    text: str = Field(description="Markdown; empty once the comment was deleted")
     created_at: AwareDatetime
     edited_at: AwareDatetime | None
     taken_back_at: AwareDatetime | None = Field(validation_alias="deleted_at")

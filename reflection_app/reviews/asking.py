@@ -24,15 +24,16 @@ from reflection_app.runs.models import Attempt, Run, Verdict
 
 
 class AskInput(Value):
-    """What is to be looked at and why; without an attempt, the one that the run keeps."""
+    """The attempt to review and what to check. Default: the run's best attempt, else its last."""
 
-    attempt: int | None = Field(default=None, ge=1, le=2**31 - 1, description="the number of the attempt")
+    attempt: int | None = Field(default=None, ge=1, le=2**31 - 1, description="number of the attempt")
     note: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
-        default="", description="what the reviewer is to look at; must not be blank"
+        default="", description="what the reviewer should check; must not be blank"
     )
-    reviewers: int = Field(default=1, ge=1, le=MOST_REVIEWERS, description="how many judge it blindly")
+    reviewers: int = Field(default=1, ge=1, le=MOST_REVIEWERS, description="number of blind reviewers")
     assignee: Annotated[str, Field(max_length=150), AfterValidator(storable)] = Field(
-        default="", description="the name of a member who may review: it is kept for them; of one reviewer alone"
+        default="",
+        description="name of a member who may review, to whom the review is assigned; only with one reviewer",
     )
 
 

@@ -26,9 +26,9 @@ Name = Annotated[str, Field(min_length=1, max_length=150)]
 
 
 class AssignInput(Value):
-    """To whom a review is assigned; nobody takes the assignment away."""
+    """The assignee of a review. Null removes the assignment."""
 
-    to: Name | None = Field(description="the name of a member who may review, or null")
+    to: Name | None = Field(description="name of a member who may review, or null")
     note: Note = ""
 
 

@@ -65,7 +65,7 @@ LONGEST_COMMENT = 10_000
 
 
 class CommentInput(Value):
-    """What somebody says, in Markdown. `@name` tells a member of the project."""
+    """A comment in Markdown. `@name` notifies a member of the project."""
 
     text: Annotated[str, Field(max_length=LONGEST_COMMENT), AfterValidator(storable)]
 

@@ -65,22 +65,20 @@ LONGEST_EDITED = 500_000
 
 
 class DecisionInput(Value):
-    """A reviewer's decision. `verdict`, `score` and `issues` are for overruling; what is left out follows the referee.
+    """A reviewer's decision. `verdict`, `score` and `issues` are for overruling; omitted ones follow the evaluator.
 
-    Where the reason is `unsettled_pick` or `broken_tests`, the question is which attempt to keep. To approve is to
-    vouch for the attempt that is asked about: it gets a PASS, whatever the tests said. Overruling with PASS and
-    `attempt` keeps another one, with REJECT says that none is right, and with REVISE asks for one more attempt, made
-    from the issues and the reason.
+    If the reason is `unsettled_pick` or `broken_tests`, the question is which attempt to select. Approving vouches for
+    the attempt under review: it gets a PASS, regardless of the tests. Overruling with PASS and `attempt` selects
+    another one. REJECT means that none is right. REVISE requests one more attempt, made from the issues and the reason.
 
-    Of a REJECT that the run waits for, a person decides as its director: `redo` with `instructions` sends it back,
-    `accept` with a `reason` takes it all the same, and `close` ends the run as rejected.
+    For a REJECT that the run waits for, the reviewer decides as its Director: `redo` with `instructions` sends it back,
+    `accept` with a `reason` accepts it anyway, and `close` ends the run as rejected.
 
-    Where the run is judged by a rubric, overruling needs `ratings`; the verdict follows from them by code. Another
-    `verdict` than that one needs a `reason`.
-    `edit` puts the reviewer's own text, `edited_answer`, in the attempt's place. The attempt as it was gets REVISE,
-    with the reviewer's `score` and `issues` where they are given; the text passes as an attempt of its own and is the
-    run's answer. What code checks of an attempt (minimum requirements, a schema, tests that came with the task) has to
-    hold for it. A run that waits ends with it; of one that has ended it takes the place of the answer that was kept.
+    If the run is judged by a rubric, overruling needs `ratings`, from which code derives the verdict. A different
+    `verdict` needs a `reason`. `edit` replaces the attempt with the reviewer's own text, `edited_answer`. The original
+    attempt gets REVISE, with the reviewer's `score` and `issues` if given. The text passes as an attempt of its own and
+    is the run's answer. It must meet everything that code checks: minimum requirements, a schema, and tests submitted
+    with the task. A waiting run ends with it; in a run that has ended, it replaces the answer.
     """
 
     lease_token: UUID
@@ -90,23 +88,23 @@ class DecisionInput(Value):
     issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None
     ratings: Annotated[dict[str, Given], Field(max_length=MOST_CRITERIA)] | None = Field(
         default=None,
-        description="a value for each criterion, where the run is judged by a rubric: the verdict follows from them",
+        description="value for each criterion if the run is judged by a rubric; the verdict follows from them",
         examples=[{"correct": {"value": 4}, "tone": {"value": "pass", "why": "polite throughout"}}],
     )
     reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
-        default="", description="needed to accept what was rejected"
+        default="", description="required to accept a rejected attempt"
     )
     instructions: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
-        default="", description="of `redo`: what is to be done differently"
+        default="", description="for `redo`: what to do differently"
     )
     edited_answer: Annotated[str, Field(max_length=LONGEST_EDITED), AfterValidator(storable)] | None = Field(
-        default=None, description="of `edit`: the whole answer, as it is to be"
+        default=None, description="for `edit`: the complete new answer"
     )
     attempt: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="of an unsettled pick: the number of the attempt to keep, where it is not the one asked about",
+        description="for an unsettled pick: number of the attempt to select, if not the one under review",
     )
 
 

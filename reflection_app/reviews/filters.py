@@ -20,23 +20,23 @@ Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class ReviewFilter(BaseModel):
-    """What a review has to be. None of it changes while the review waits. An empty text asks for nothing."""
+    """Conditions on a review that do not change while it waits. An empty string sets no condition."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reason: ReviewReason | None = Field(default=None, description="why a person is asked")
-    verdict: Verdict | None = Field(default=None, description="the verdict that is put before a person")
-    kind: Name = Field(default="", description="the task's kind, whatever its case", examples=["code_generation"])
+    reason: ReviewReason | None = Field(default=None, description="reason for the review")
+    verdict: Verdict | None = Field(default=None, description="the verdict under review")
+    kind: Name = Field(default="", description="kind of the task; case-insensitive", examples=["code_generation"])
     agent: Annotated[Name, AfterValidator(agent_name)] = Field(
-        default="", description="the task's agent, whatever its case"
+        default="", description="agent of the task; case-insensitive"
     )
     mode: Mode | None = Field(default=None, description="the loop of the run")
-    min_score: Score | None = Field(default=None, description="the verdict's score at least")
-    max_score: Score | None = Field(default=None, description="the verdict's score at most")
-    metadata_key: Name = Field(default="", description="the task's metadata has it", examples=["language"])
+    min_score: Score | None = Field(default=None, description="minimum score of the verdict")
+    max_score: Score | None = Field(default=None, description="maximum score of the verdict")
+    metadata_key: Name = Field(default="", description="key that the task's metadata contains", examples=["language"])
     metadata_value: Name = Field(
         default="",
-        description="what `metadata_key` stands for: a text, or a number, `true`, `false` or `null` as JSON writes it",
+        description="value of `metadata_key`: a string, or a number, `true`, `false` or `null` as written in JSON",
         examples=["zh"],
     )
 
@@ -49,7 +49,7 @@ class ReviewFilter(BaseModel):
         return self
 
     def conditions(self) -> Q:
-        """What a review has to be."""
+        """Return the conditions on a review."""
         wanted: dict[str, Any] = {
             "reason": self.reason,
             "verdict__verdict": self.verdict,

@@ -23,7 +23,7 @@ from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 
 class PanelState(models.TextChoices):
-    """OPEN: opinions are missing. DISPUTED: they differ, and one more person decides. The other two are ends."""
+    """OPEN: opinions are missing. DISPUTED: opinions differ, and one more reviewer decides. The other two are final."""
 
     OPEN = "open", "Open"
     DISPUTED = "disputed", "Disputed"
@@ -275,7 +275,7 @@ class ReviewSkip(models.Model):
 
 
 class About(models.TextChoices):
-    """What a comment or a notification is about."""
+    """Type of object that a comment or notification is about."""
 
     REVIEW = "review", "Review"
     RUN = "run", "Run"

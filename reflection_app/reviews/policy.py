@@ -37,9 +37,9 @@ from reflection_app.runs.models import Verdict as VerdictRow
 
 
 class PolicyInput(ReviewPolicy):
-    """A policy as it is handed in. `digest` is that of the policy which was seen, where it must not have changed.
+    """A review policy. If `digest` is given, it must be that of the current policy.
 
-    `own_work` is no part of the policy: it holds at once for every review, and is left as it is where it is not given.
+    `own_work` is not part of the policy: it applies to every review at once and stays unchanged if omitted.
     """
 
     # Nobody resets all rules by leaving them out.
@@ -47,7 +47,8 @@ class PolicyInput(ReviewPolicy):
     digest: Annotated[str, Field(max_length=64)] | None = None
     own_work: OwnWork | None = Field(
         default=None,
-        description="who may decide on what they, or a key of theirs, handed in; changed by people alone, at the desk",
+        description="who may decide on work that they, or an API key they created, submitted; only people can "
+        "change it, in the web app",
     )
 
     @property

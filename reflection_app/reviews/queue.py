@@ -23,7 +23,7 @@ from reflection_app.search.models import Indexed
 
 
 class QueueView(StrEnum):
-    """Which part of the queue is shown."""
+    """Part of the queue to show."""
 
     ALL = "all"
     MINE = "mine"
@@ -49,15 +49,16 @@ class QueueSort(StrEnum):
 
 
 class QueueFilter(ReviewFilter):
-    """A view of the queue and what its reviews have to be. An empty text asks for nothing."""
+    """A view of the queue with conditions on its reviews. An empty string sets no condition."""
 
     view: QueueView | None = Field(
         default=None,
-        description="a part of the queue; of the caller are `mine` (held or assigned), `skipped` and `my_decisions`",
+        description="part of the queue; `mine` (claimed by or assigned to the caller), `skipped` and "
+        "`my_decisions` are the caller's",
     )
     queue: UUID | None = Field(default=None, description="the id of a named queue")
-    holder: Name = Field(default="", description="who holds it now")
-    q: Name = Field(default="", description="words of the task: all occur in it, and the last may be unfinished")
+    holder: Name = Field(default="", description="current holder of the review")
+    q: Name = Field(default="", description="words of the task; all must occur, and the last may be incomplete")
 
     @property
     def is_narrowed(self) -> bool:

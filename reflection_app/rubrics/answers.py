@@ -9,15 +9,15 @@ from reflection_app.loops.rubrics import Criterion
 
 
 class CriterionAnswer(Criterion):
-    """A criterion as it is answered, with all that was left to the usual."""
+    """A criterion with all defaults filled in."""
 
 
 class RubricAnswer(Answer):
-    """A version of the rubric. `number` 0, without criteria: the project never had one."""
+    """A version of the rubric. `number` is 0, without criteria, if the project never had one."""
 
     number: int
     criteria: list[CriterionAnswer]
-    note: str = Field(description="why it was changed")
+    note: str = Field(description="reason for the change")
     made_by: str = Field(validation_alias="made_by_label")
     created_at: Annotated[AwareDatetime | None, OrNull]
 
@@ -27,11 +27,11 @@ class RubricPage(PageAnswer):
 
 
 class GuidelinesAnswer(Answer):
-    """A version of the guidelines. `number` 0, without text: the project never had any."""
+    """A version of the guidelines. `number` is 0, without text, if the project never had any."""
 
     number: int
     text: str
-    note: str = Field(description="why they were changed")
+    note: str = Field(description="reason for the change")
     made_by: str = Field(validation_alias="made_by_label")
     created_at: Annotated[AwareDatetime | None, OrNull]
 

@@ -35,7 +35,7 @@ EXAMPLES = {
         "note": "Correctness counts three times.",
         "number": 0,
     },
-    "No rubric any more": {"criteria": []},
+    "Remove the rubric": {"criteria": []},
 }
 
 
@@ -43,14 +43,14 @@ class Rubrics(DeskView):
     def get_edited(self) -> list[int]:
         return [newest_rubric(self.project.pk).number]
 
-    @read("get_rubric", "What critics and people rate attempts by", may=Permission.READ, tagged=True)
+    @read("get_rubric", "Get the rubric", may=Permission.READ, tagged=True)
     def retrieve(self) -> RubricAnswer:
-        """A run keeps the rubric that it began with; this is the one that the next runs begin with."""
+        """A run uses the rubric that it started with. This one applies to the next runs."""
         return RubricAnswer.from_row(newest_rubric(self.project.pk))
 
     @change(
         "put_rubric",
-        "Put another rubric in force",
+        "Replace the rubric",
         may=Permission.CHANGE_SETTINGS,
         what="rubric",
         problems=(409,),
@@ -58,10 +58,10 @@ class Rubrics(DeskView):
         guarded=True,
     )
     def update(self, body: RubricInput) -> RubricAnswer:
-        """Each change is a version. Runs under way keep the rubric that they began with."""
+        """Each change creates a version. Runs in progress use the rubric that they started with."""
         return RubricAnswer.from_row(change_rubric(self.project, body, actor=self.actor))
 
-    @read("list_rubric_versions", "The versions of the rubric, newest first", may=Permission.READ)
+    @read("list_rubric_versions", "List rubric versions, newest first", may=Permission.READ)
     def list(self, query: PageQuery) -> RubricPage:
         return self.page(RubricPage, RubricVersion.objects.filter(project=self.project), query)
 
@@ -70,13 +70,13 @@ class Guidelines(DeskView):
     def get_edited(self) -> list[int]:
         return [newest_guidelines(self.project.pk).number]
 
-    @read("get_guidelines", "What reviewers go by", may=Permission.READ, tagged=True)
+    @read("get_guidelines", "Get the reviewer guidelines", may=Permission.READ, tagged=True)
     def retrieve(self) -> GuidelinesAnswer:
         return GuidelinesAnswer.from_row(newest_guidelines(self.project.pk))
 
     @change(
         "put_guidelines",
-        "Write the guidelines anew",
+        "Replace the reviewer guidelines",
         may=Permission.CHANGE_SETTINGS,
         what="guidelines",
         problems=(409,),
@@ -84,9 +84,9 @@ class Guidelines(DeskView):
         guarded=True,
     )
     def update(self, body: GuidelinesInput) -> GuidelinesAnswer:
-        """Each change is a version, and the newest is shown beside each item."""
+        """Each change creates a version. The newest one is shown next to each review item."""
         return GuidelinesAnswer.from_row(change_guidelines(self.project, body, actor=self.actor))
 
-    @read("list_guidelines_versions", "The versions of the guidelines, newest first", may=Permission.READ)
+    @read("list_guidelines_versions", "List guideline versions, newest first", may=Permission.READ)
     def list(self, query: PageQuery) -> GuidelinesPage:
         return self.page(GuidelinesPage, GuidelinesVersion.objects.filter(project=self.project), query)

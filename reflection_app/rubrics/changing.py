@@ -24,18 +24,18 @@ Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]
 
 
 class RubricInput(Value):
-    """The criteria in their order. `number` is that of the version which was seen, where it must not have changed."""
+    """The criteria in order. If `number` is given, it must be that of the current version."""
 
     criteria: Annotated[tuple[Criterion, ...], Field(max_length=MOST_CRITERIA)]
-    note: Note = Field(default="", description="why it is changed")
+    note: Note = Field(default="", description="reason for the change")
     number: int | None = Field(default=None, ge=0)
 
 
 class GuidelinesInput(Value):
-    """The guidelines whole. `number` is that of the version which was seen, where it must not have changed."""
+    """The complete guidelines. If `number` is given, it must be that of the current version."""
 
     text: Annotated[str, Field(max_length=LONGEST_GUIDELINES), AfterValidator(storable)]
-    note: Note = Field(default="", description="why they are changed")
+    note: Note = Field(default="", description="reason for the change")
     number: int | None = Field(default=None, ge=0)
 
 

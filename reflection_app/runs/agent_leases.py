@@ -35,25 +35,25 @@ Names = Annotated[tuple[Name, ...], Field(max_length=MOST_NAMED)]
 
 
 class WorkInput(Value):
-    """Which work the agent takes, and for how long it holds it without a heartbeat. Without filters, any."""
+    """Filters for the work to claim, and the duration of the lease. Without filters, any work matches."""
 
     agents: Names = Field(default=(), description="only tasks for one of these agents")
     kinds: Names = Field(default=(), description="only tasks of one of these kinds")
     modes: Annotated[tuple[Mode, ...], Field(max_length=len(Mode))] = Field(
         default=(), description="only runs of one of these loops"
     )
-    holder: str = Field(default="", max_length=120, description="what this agent calls itself, for people to read")
+    holder: str = Field(default="", max_length=120, description="display name of the agent")
     lease_s: float | None = Field(
         default=None,
         ge=SHORTEST_LEASE_S,
         le=LONGEST_LEASE_S,
         allow_inf_nan=False,
-        description="how long the hold lasts without a heartbeat or an attempt",
+        description="duration of the lease in seconds without a heartbeat or an attempt",
     )
 
 
 class TokenInput(Value):
-    """The token that came with the work."""
+    """The token returned with the work."""
 
     lease_token: UUID
 

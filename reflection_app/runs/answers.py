@@ -69,41 +69,41 @@ NOT_SHOWN = (
 
 
 class BestAttempt(Answer):
-    """The attempt that the run keeps, with its score from the strongest referee that judged it."""
+    """The selected attempt, with its score from the highest-ranked evaluator that judged it."""
 
     number: int
     content: str
     cut_off: bool = Field(
         validation_alias="is_cut_off",
-        description="whether it is the beginning of an answer that never came to its end",
+        description="true if the answer was cut off",
     )
     score: float | None
-    referee: str | None = Field(description="who gave the score", examples=["tests"])
+    referee: str | None = Field(description="evaluator that gave the score", examples=["tests"])
     passed_lowered: bool = Field(
-        description="whether it passed against a lowered expectation alone, also where a person approved that"
+        description="whether it passed only against a lowered expectation, even if a reviewer approved that"
     )
-    edited: bool = Field(description="whether a reviewer wrote it in the place of the attempt that was made")
-    edited_from: int | None = Field(description="the number of that attempt")
+    edited: bool = Field(description="whether a reviewer wrote it to replace the original attempt")
+    edited_from: int | None = Field(description="number of the original attempt")
     edited_by: TextOrNull = Field(validation_alias="edited_by_label")
-    original: str | None = Field(description="the text of that attempt; null where nobody edited it")
+    original: str | None = Field(description="text of the original attempt; null if not edited")
 
 
 class Usage(Answer):
-    """What the run has taken. What is not known is null, or told by how many calls it is missing of; never 0."""
+    """Resource usage of the run. Unknown values are null, never 0, or come with the number of calls that lack them."""
 
     prompt_tokens: int
     completion_tokens: int
-    estimated_tokens: int = Field(description="of both, those that no provider told and that the desk counted itself")
-    cached_tokens: int | None = Field(
-        description="of the prompts', those read from a cache; null where nobody told any"
+    estimated_tokens: int = Field(
+        description="prompt and completion tokens that no provider reported and the server estimated"
     )
-    reasoning_tokens: int | None = Field(description="of the answers', those of thinking; null where nobody told any")
-    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
-    known_cost_usd: Money = Field(description="what is known of it: it cost at least this")
+    cached_tokens: int | None = Field(description="prompt tokens read from a cache; null if never reported")
+    reasoning_tokens: int | None = Field(description="completion tokens used for reasoning; null if never reported")
+    cost_usd: Money | None = Field(description="null if the cost of any call is unknown")
+    known_cost_usd: Money = Field(description="known part of the cost, a lower bound")
     llm_calls: int
-    unpriced_calls: int = Field(description="model calls, and handed-in attempts, whose cost is not known")
+    unpriced_calls: int = Field(description="number of model calls and submitted attempts with unknown cost")
     unmetered_calls: int = Field(
-        description="handed-in attempts that came without `usage`: their tokens are not counted"
+        description="number of attempts submitted without `usage`; their tokens are not counted"
     )
 
 
@@ -115,19 +115,21 @@ class RunAnswer(Answer):
     mode: Mode
     state: RunState
     outcome: Annotated[Outcome | None, OrNull] = Field(description="null until the run has finished")
-    waiting_for: TextOrNull = Field(description="what the run waits for, in the waiting states, or why it is put off")
+    waiting_for: TextOrNull = Field(description="what the run waits for, in a waiting state, or why it is postponed")
     waits_until: AwareDatetime | None = Field(
-        validation_alias="not_before", description="when it goes on by itself, where it waits or is put off"
+        validation_alias="not_before", description="time when a waiting or postponed run resumes automatically"
     )
-    error: TextOrNull = Field(description="why it failed, or why what it keeps is unverified where that is known")
+    error: TextOrNull = Field(description="why the run failed, or why its answer is unverified, if known")
     best_attempt: BestAttempt | None = Field(description="null until the run has finished")
-    attempts: int = Field(validation_alias="attempts_made", description="how many attempts were made so far")
+    attempts: int = Field(validation_alias="attempts_made", description="number of attempts made so far")
     usage: Usage
     parent_id: UUID | None
-    forked_from_step: int | None = Field(description="the first step that is not, or not unedited, the parent's")
-    fork_note: TextOrNull = Field(description="why it was forked, and where else than asked")
+    forked_from_step: int | None = Field(description="the first step that is not an unedited copy of the parent's")
+    fork_note: TextOrNull = Field(
+        description="reason for the fork, and the actual step if it differs from the requested one"
+    )
     forked_by: TextOrNull = Field(validation_alias="forked_by_label")
-    forks: list[UUID] = Field(description="the runs that were forked from this one, oldest first")
+    forks: list[UUID] = Field(description="forks of this run, oldest first")
     created_at: AwareDatetime
     started_at: AwareDatetime | None
     finished_at: AwareDatetime | None
@@ -212,7 +214,7 @@ def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str, bo
 
 
 class ExecAnswer(Answer):
-    """The steps of all plans of the run, supplements included; `used` is whether a supplement was carried out."""
+    """Steps of all plans of the run, including follow-up steps. `used` is true if a follow-up step was executed."""
 
     used: bool
     attempted: int
@@ -221,7 +223,7 @@ class ExecAnswer(Answer):
 
 
 class RunCheckLots(Answer):
-    """What chance made of the run's check: the lots stand in its journal."""
+    """The random draw for the run's completeness check, recorded in its journal."""
 
     arm: CheckArm
     share: float = Field(description="the share of runs that is checked")
@@ -229,26 +231,28 @@ class RunCheckLots(Answer):
 
 class RunCompleteness(Answer):
     state: CheckState = Field(
-        description="unchecked: the check itself failed, which says nothing of the work; completed_by_supplement: "
-        "what was missing was done after the check, and a second look found nothing more where one was made"
+        description="unchecked: the check itself failed; this does not judge the work. completed_by_supplement: "
+        "missing work was done after the check, and a second check, if made, found nothing else missing"
     )
     settings_from: SettingsFrom | None = Field(
-        description="whose settings of the check applied: the task's own, those of its kind, the project's, the desk's"
+        description="source of the applied settings: the task, the project or the server"
     )
     analysis: str
     missing_aspects: list[str]
     supplements_count: int
-    files: list[FileAnswer] = Field(description="the files that were opened before it was asked")
+    files: list[FileAnswer] = Field(description="files inspected before the model was asked")
     faulty_files: list[FaultyFileAnswer] = Field(
-        description="what they lack, by which it is incomplete whatever the model says"
+        description="missing or faulty files; any of them makes the work incomplete, regardless of the model's answer"
     )
-    looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
+    looked: LookedAnswer | None = Field(
+        description="what a model saw in the files; null if no file is required to show anything"
+    )
     supplements: list[SuppliedAnswer]
     dropped: list[DroppedAnswer]
-    second_look: SecondLookAnswer | None = Field(description="null where nobody looked again")
+    second_look: SecondLookAnswer | None = Field(description="null if there was no second check")
     spent: SpentAnswer
-    steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")
-    exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
+    steps_ok: bool = Field(description="whether all steps succeeded, independent of missing work")
+    exec: ExecAnswer | None = Field(description="null if no follow-up steps were executed")
 
 
 def lots_of(run: Run) -> RunCheckLots | None:
@@ -293,37 +297,37 @@ def completeness_of(run: Run) -> RunCompleteness | None:
 
 
 class StepAnswer(Answer):
-    """One effect that the run performed, and its recorded result."""
+    """One effect that the run executed, and its recorded result."""
 
     seq: int
     key: str = Field(examples=["attempt-1/answer"])
     kind: str = Field(examples=["generate"])
     state: StepState
-    role: TextOrNull = Field(description="which model was asked, of a model call", examples=["actor"])
+    role: TextOrNull = Field(description="role of the model, for a model call", examples=["actor"])
     model: TextOrNull
     attempt: int | None = Field(validation_alias="attempt_number")
     prompt_tokens: int
     completion_tokens: int
     tokens_estimated: bool = Field(
         validation_alias="is_estimated",
-        description="whether the provider told no tokens, so that the desk counted them",
+        description="whether the provider reported no tokens and the server estimated them",
     )
-    cached_tokens: int | None = Field(description="null where the provider told none")
+    cached_tokens: int | None = Field(description="null if the provider reported none")
     reasoning_tokens: int | None
-    cost_usd: Money | None = Field(description="null where it is not known")
-    cost_known: bool = Field(description="false where the model's price is not known")
-    fault: AnswerFault | None = Field(description="why what the model sent is no whole answer; null where it is one")
-    refusal: str | None = Field(description="what the model said in place of an answer")
+    cost_usd: Money | None = Field(description="null if unknown")
+    cost_known: bool = Field(description="false if the model's price is unknown")
+    fault: AnswerFault | None = Field(description="why the model's output is not a complete answer; null if it is")
+    refusal: str | None = Field(description="what the model sent in place of an answer")
     duration_s: float
-    tries: int = Field(description="how often it was tried: of a model call, the requests sent, also before a crash")
+    tries: int = Field(
+        description="number of tries; for a model call, the requests sent, including those before a crash"
+    )
     request: JsonValue
     result: JsonValue
     error: TextOrNull
     timed_out: bool
-    is_inherited: bool = Field(description="copied from the run that this one was forked from, which paid for it")
-    edited_by: TextOrNull = Field(
-        validation_alias="edited_by_label", description="who wrote the result in place of the recorded one"
-    )
+    is_inherited: bool = Field(description="whether it was copied from the parent run, which paid for it")
+    edited_by: TextOrNull = Field(validation_alias="edited_by_label", description="who replaced the recorded result")
     started_at: AwareDatetime
     finished_at: AwareDatetime | None
 
@@ -333,7 +337,7 @@ class StepPage(PageAnswer):
 
 
 class VerdictAnswer(Answer):
-    """One referee's judgement of an attempt."""
+    """An evaluator's judgment of an attempt."""
 
     referee: str = Field(
         validation_alias="referee_label",
@@ -341,31 +345,34 @@ class VerdictAnswer(Answer):
     )
     verdict: verdicts.Verdict
     score: float = Field(description="0 to 100")
-    confidence: float | None = Field(description="0 to 1, null where the referee gave none")
+    confidence: float | None = Field(description="0 to 1; null if the evaluator gave none")
     issues: list[Issue]
     feedback: Feedback
     tests: Annotated[TestReport | None, OrNull]
     requirements: Annotated[RequirementsReport | None, OrNull] = Field(
-        description="the task's minimum requirements, as code checked them"
+        description="the task's minimum requirements, as checked by code"
     )
-    completeness: float | None = Field(description="the critic's parts of the score, 0 to 100 each")
+    completeness: float | None = Field(description="components of the critic's score, 0 to 100 each")
     correctness: float | None
     lowered: Annotated[Lowered | None, OrNull] = Field(
-        description="what was expected instead, where it was not judged by what the task itself expects: a PASS is one "
-        "against a lowered expectation then"
+        description="expectation used in place of the task's own; a PASS is then one against a lowered expectation"
     )
-    ratings: list[Rating] = Field(description="by the project's rubric, from which the score and the verdict follow")
-    given_by: Username = Field(description="the person, where it was one")
+    ratings: list[Rating] = Field(
+        description="ratings by the project's rubric, from which the score and the verdict follow"
+    )
+    given_by: Username = Field(description="the person who gave the verdict, if one did")
     created_at: AwareDatetime
 
 
 class ThoughtAnswer(Answer):
-    """What an answer that was asked for as a chain of thought is made of."""
+    """The parts of an answer that was requested as a chain of thought."""
 
-    steps: list[str] = Field(description="the reasoning, step by step")
-    answer: str = Field(description="the work itself; empty where nothing marks it for certain: all of `content` is it")
+    steps: list[str] = Field(description="reasoning, step by step")
+    answer: str = Field(
+        description="the answer itself; empty if nothing marks it reliably, and then all of `content` is the answer"
+    )
     parts: dict[str, str | None] = Field(
-        description="the five parts that were asked for, null where one is missing; empty where there is none of them"
+        description="the five requested parts, each null if missing; empty if there are none"
     )
 
 
@@ -376,20 +383,22 @@ class AttemptAnswer(Answer):
     content: str
     cut_off: bool = Field(
         validation_alias="is_cut_off",
-        description="whether it is the beginning of an answer that never came to its end",
+        description="true if the answer was cut off",
     )
-    artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
-    attachments: AttachedAnswers = Field(description="pictures, sounds, files and links that came with the content")
+    artifacts: list[dict[str, JsonValue]] = Field(
+        description="artifacts that an external agent submitted with the content"
+    )
+    attachments: AttachedAnswers = Field(description="images, audio, files and links submitted with the content")
     files: FileAnswers = Field(
-        validation_alias="looked_at", description="the files that it has produced, as opening them told"
+        validation_alias="looked_at", description="files that the attempt produced, as inspected"
     )
-    self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
+    self_check: dict[str, JsonValue] | None = Field(description="an external agent's assessment of its own attempt")
     edited_from: int | None = Field(
-        description="the attempt in whose place a reviewer wrote this one; null where no reviewer did"
+        description="number of the attempt that a reviewer replaced with this one; null if not edited"
     )
     edited_by: TextOrNull = Field(validation_alias="edited_by_label")
     thought: ThoughtAnswer | None = Field(
-        description="the reasoning and the answer, where a chain of thought was asked for and anything tells them apart"
+        description="reasoning and answer, if a chain of thought was requested and the two can be separated"
     )
     verdicts: Annotated[list[VerdictAnswer], BeforeValidator(lambda verdicts: verdicts.all())]
     created_at: AwareDatetime
@@ -428,20 +437,20 @@ def step_answers(steps: Iterable[Step]) -> list[StepAnswer]:
 
 
 class QuestionAnswer(Answer):
-    """Something that a run asks a person, and what was said. The run waits while it is open."""
+    """A question from a run to a person, with the answer. The run waits while it is open."""
 
     id: UUID
     run_id: UUID
     kind: QuestionKind
     text: str
-    context: list[str] = Field(description="lines that help to answer")
-    choices: list[Choice] = Field(description="what can be said to it")
+    context: list[str] = Field(description="context for answering, in lines")
+    choices: list[Choice] = Field(description="available choices")
     prepared: PreparedCall | None = Field(
-        description="the call that `allow` makes, with exactly these arguments; null for other kinds"
+        description="the call that `allow` executes, with exactly these arguments; null for other kinds"
     )
     state: QuestionState
     choice: Annotated[Choice | None, OrNull]
-    answer: str = Field(description="the person's words")
+    answer: str = Field(description="text of the answer")
     answered_by: TextOrNull = Field(validation_alias="answered_by_label")
     answered_at: AwareDatetime | None
     created_at: AwareDatetime
@@ -455,7 +464,7 @@ class QuestionPage(PageAnswer):
 
 
 class LastVerdict(Answer):
-    """What was said of the attempt before."""
+    """The verdict on the previous attempt."""
 
     verdict: VerdictName
     score: float
@@ -464,60 +473,60 @@ class LastVerdict(Answer):
 
 
 class LastSubmission(Answer):
-    """How the attempt before stood as a revised output, against the minimum requirements."""
+    """How the previous attempt, as a revised output, met the minimum requirements."""
 
     status: SubmitStatus
     remaining_issues: list[str]
 
 
 class NextAnswer(Answer):
-    """The attempt that is asked for. `messages` is the whole conversation, `prompt` its newest part alone."""
+    """The requested attempt. `messages` is the whole conversation, `prompt` only its newest part."""
 
     attempt: int = Field(validation_alias="number")
     messages: list[Message]
     prompt: str
     verdict: LastVerdict | None = Field(description="null before the first attempt")
-    ticket: SentBack | None = Field(description="the rewind ticket that sent the attempt before back")
-    submission: LastSubmission | None = Field(description="null where the attempt before revised none")
+    ticket: SentBack | None = Field(description="the rewind ticket that sent the previous attempt back")
+    submission: LastSubmission | None = Field(description="null if the previous attempt was not a revision")
 
 
 class Versions(Answer):
-    """What the run began with: its loop, and each prompt by a hash of its words."""
+    """Versions that the run started with: its loop, and each prompt by a hash of its text."""
 
     loop: int = Field(validation_alias="loop_version")
     prompts: dict[str, str] = Field(validation_alias="prompt_versions")
-    changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
+    changed: list[str] = Field(description="prompts that have changed since or no longer exist")
 
 
 class ToolPermissionAnswer(Answer):
-    """A call that a model proposed, and how it was decided whether it may be made."""
+    """A call proposed by a model, and the decision whether to allow it."""
 
     call: PreparedCall
-    state: Decided = Field(description="not_asked: it was not made, and no reviewer decided")
-    ground: Ground | None = Field(description="why it was made without asking; null where a reviewer was asked")
-    quote: TextOrNull = Field(description="the words of the task that ask for it")
+    state: Decided = Field(description="not_asked: the call was not made, and no reviewer decided")
+    ground: Ground | None = Field(description="why the call was made without a review; null if a reviewer was asked")
+    quote: TextOrNull = Field(description="the passage of the task that requests the call")
     by: TextOrNull = Field(description="the reviewer who decided")
-    reason: TextOrNull = Field(description="the reviewer's words")
+    reason: TextOrNull = Field(description="the reviewer's reason")
     question_id: UUID | None
 
 
 class RunWithNext(RunAnswer):
-    """One run, with what it asks of its outside agent, and the versions that it began with."""
+    """One run, with the attempt it requests from its external agent and the versions it started with."""
 
-    next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
-    completeness: RunCompleteness | None = Field(description="null where nothing was checked")
-    completeness_lots: RunCheckLots | None = Field(description="null where chance had no say in it")
+    next: NextAnswer | None = Field(description="the attempt to submit, if the run waits for one")
+    completeness: RunCompleteness | None = Field(description="null if nothing was checked")
+    completeness_lots: RunCheckLots | None = Field(description="null if there was no random draw")
     tool_permissions: list[ToolPermissionAnswer] = Field(
-        description="the calls that a model proposed to tools that write or act outside, in order"
+        description="calls that a model proposed to tools that write or act externally, in order"
     )
     versions: Versions
     models: dict[str, str] = Field(
-        description="the models that the run began with, by role, over those of the desk; each step names the one asked"
+        description="models that the run started with, by role, over the server's; each step names the model it used"
     )
 
 
 class HandedInAnswer(Answer):
-    """The run after an attempt was handed in; `next` is null while it is judged and when it has ended."""
+    """The run after an attempt was submitted. `next` is null while it is judged and after the run has ended."""
 
     run: RunAnswer
     next: NextAnswer | None

@@ -49,12 +49,12 @@ from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 
 FORKS = {
-    "Another verdict": {
+    "Edited verdict": {
         "from_step": 3,
         "result": {"verdict": "PASS", "score": 80},
         "note": "The critic was too strict.",
     },
-    "Another prompt": {"from_step": 1, "messages": [{"role": "user", "content": "Write a haiku about the sea."}]},
+    "Edited prompt": {"from_step": 1, "messages": [{"role": "user", "content": "Write a haiku about the sea."}]},
     "More attempts": {"from_step": 10, "limits": {"max_iterations": 5}},
 }
 ATTEMPTS = {
@@ -68,36 +68,35 @@ ATTEMPTS = {
 
 
 class EventFilters(PageQuery):
-    after: Number = Field(default=0, description="only events whose seq is greater")
+    after: Number = Field(default=0, description="only events with a greater seq")
     wait: WaitS = Field(
         default=0,
-        description=f"where there is none yet, answer when there is, or with none after so many seconds; "
-        f"at most {LONGEST_WAIT_S:g} are waited",
+        description=f"seconds to wait for a new event before returning an empty list; at most {LONGEST_WAIT_S:g}",
     )
 
 
 class NodeAnswer(Answer):
-    """One thing that happened in the run, or its task or its outcome."""
+    """A node of the graph: an event in the run, its task or its outcome."""
 
     id: str = Field(examples=["step-3"])
     kind: NodeKind
     label: str = Field(examples=["Attempt 1"])
-    detail: TextOrNull = Field(description="a few words more", examples=["1 of 3 tests"])
+    detail: TextOrNull = Field(description="short additional detail", examples=["1 of 3 tests"])
     state: StepState
-    step: int | None = Field(description="the seq of the step that it stands for; of several, the first")
+    step: int | None = Field(description="seq of the step that the node represents; the first if there are several")
     attempt: int | None
     # Of a verdict that could not be read, there is none.
     verdict: Annotated[Verdict | None, BeforeValidator(lambda verdict: verdict if verdict in set(Verdict) else None)]
     score: float | None
-    failed: bool = Field(description="whether it broke, or judged its attempt not good enough")
-    is_best: bool = Field(description="whether it is the attempt that is kept")
-    is_inherited: bool = Field(description="whether it was copied from the run that this one was forked from")
-    is_edited: bool = Field(description="whether a person wrote its result in a fork")
-    is_parting: bool = Field(description="whether a fork and its parent part here")
+    failed: bool = Field(description="whether the step failed or judged its attempt not good enough")
+    is_best: bool = Field(description="whether it is the selected attempt")
+    is_inherited: bool = Field(description="whether it was copied from the parent run")
+    is_edited: bool = Field(description="whether a person edited its result in a fork")
+    is_parting: bool = Field(description="whether a fork diverges from its parent here")
 
 
 class EdgeAnswer(Answer):
-    """How one node came of another. `label` is the kind and, of a failure, what it was."""
+    """How one node led to another. `label` is the kind and, for a failure, the reason."""
 
     source: str = Field(alias="from", examples=["step-1"])
     target: str = Field(alias="to", examples=["step-2"])
@@ -106,11 +105,11 @@ class EdgeAnswer(Answer):
 
 
 class GraphAnswer(Answer):
-    """What led to what in a run, derived from its steps."""
+    """Context graph of a run, derived from its steps."""
 
     nodes: list[NodeAnswer]
     edges: list[EdgeAnswer]
-    steps_left_out: int = Field(description="how many of the first steps of a very long run are not in the graph")
+    steps_left_out: int = Field(description="number of early steps of a very long run that are not in the graph")
 
 
 class LessonQuery(Value):
@@ -118,22 +117,24 @@ class LessonQuery(Value):
 
 
 class EntryUseAnswer(Answer):
-    """What became of one entry of the notebook in a run."""
+    """How one notebook entry was used in a run."""
 
     entry_id: UUID
     name: TextOrNull = Field(description="null if the entry was deleted since")
     kind: TextOrNull = Field(examples=["rule"])
     version: int | None = Field(description="the version that was considered")
     reason: UseReason = Field(description="`used`, `control_group`, or the gate that stopped it")
-    confidence: float | None = Field(description="from 0 to 1, that it concerns the task; null for rules")
-    needed: float | None = Field(description="the confidence that was required")
+    confidence: float | None = Field(
+        description="confidence that the entry is relevant to the task, 0 to 1; null for rules"
+    )
+    needed: float | None = Field(description="confidence required for use")
 
 
 class RunLessonsAnswer(Answer):
-    """The entries that were considered for a run."""
+    """The notebook entries considered for a run."""
 
     results: list[EntryUseAnswer]
-    used_meaning: bool | None = Field(description="false if text alone was searched; null before retrieval")
+    used_meaning: bool | None = Field(description="false if retrieval searched text only; null before retrieval")
     problem: TextOrNull = Field(description="why retrieval failed, if it did")
 
 
@@ -141,25 +142,25 @@ class Runs(DeskView):
     def get_object(self, run_id: UUID) -> Run:
         return get_run_for(self.project, run_id)
 
-    @read("list_runs", "Runs, newest first unless they are sorted otherwise", may=Permission.READ)
+    @read("list_runs", "List runs, newest first by default", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
         runs = runs_to_show(query.narrow(Run.objects.filter(project=self.project)))
         return self.page(RunPage, runs, query, order=query.order, answers=run_answers)
 
-    @read("get_run", "One run, now or once it is settled", may=Permission.READ)
+    @read("get_run", "Get a run, optionally waiting until it settles", may=Permission.READ)
     def retrieve(self, run: Run, query: WaitQuery) -> RunWithNext:
         if query.wait:
             wait_until_settled(run.pk, key=self.key, longest_s=query.wait)
             run = self.get_object(run.pk)
         return run_with_next(run)
 
-    @change("cancel_run", "End a run as cancelled", may=Permission.HAND_IN, problems=(409,))
+    @change("cancel_run", "Cancel a run", may=Permission.HAND_IN, problems=(409,))
     def cancel(self, run: Run, body: Nothing) -> RunAnswer:
         return run_answer(cancel_run(run, actor=self.actor))
 
     @change(
         "fork_run",
-        "Begin a second run with this one's steps up to a point",
+        "Fork a run from a step",
         may=Permission.HAND_IN,
         what="fork",
         status=201,
@@ -175,22 +176,22 @@ class Runs(DeskView):
 
 
 class RunHistory(Runs):
-    @read("list_steps", "The journal of a run", may=Permission.READ)
+    @read("list_steps", "List the steps of a run", may=Permission.READ)
     def steps(self, run: Run, query: PageQuery) -> StepPage:
         return self.page(StepPage, Step.objects.filter(run=run), query, order=BY_SEQ, answers=step_answers)
 
-    @read("list_events", "What happened to a run, now or once something has", may=Permission.READ)
+    @read("list_events", "List run events, optionally waiting for new ones", may=Permission.READ)
     def events(self, run: Run, query: EventFilters) -> EventPage:
         if query.wait:
             wait_for_event(run.pk, after=query.after, key=self.key, longest_s=query.wait)
         return self.page(EventPage, Event.objects.filter(run=run, seq__gt=query.after), query, order=BY_SEQ)
 
-    @read("get_run_graph", "The context graph of a run", may=Permission.READ)
+    @read("get_run_graph", "Get the context graph of a run", may=Permission.READ)
     def graph(self, run: Run) -> GraphAnswer:
         graph, left_out = graph_of_run(run)
         return GraphAnswer.from_row(graph, steps_left_out=left_out)
 
-    @read("get_run_lessons", "Why entries of the notebook were used in a run, or not", may=Permission.READ)
+    @read("get_run_lessons", "List notebook entries considered for a run", may=Permission.READ)
     def lessons(self, run: Run, query: LessonQuery) -> RunLessonsAnswer:
         entry = entry_of(run.project_id, query.entry) if query.entry is not None else None
         if entry is None and query.entry is not None:
@@ -207,7 +208,7 @@ class RunHistory(Runs):
             problem=(told.found.problem or None) if told.found else None,
         )
 
-    @read("list_attempts", "The attempts of a run, judged", may=Permission.READ)
+    @read("list_attempts", "List the attempts of a run with verdicts", may=Permission.READ)
     def attempts(self, run: Run, query: PageQuery) -> AttemptPage:
         verdicts = Prefetch("verdicts", queryset=VerdictRow.objects.select_related("given_by"))
         return self.page(
@@ -219,7 +220,7 @@ class RunHistory(Runs):
 
     @change(
         "hand_in_attempt",
-        "Hand in the attempt that an external run waits for, and be told how it goes on",
+        "Submit the attempt that an external run awaits",
         may=Permission.HAND_IN,
         answers={200: HandedInAnswer, 202: HandedInAnswer},
         problems=(409,),
@@ -243,11 +244,11 @@ class RunHistory(Runs):
 # Questions that runs put to people: read, and answered.
 
 ANSWERS = {
-    "In words": {"choice": "answer", "text": "The tariff is 4.2 % since March; see the notice on the intranet."},
-    "The permission was given": {"choice": "try_again"},
-    "Go on without": {"choice": "skip"},
-    "The prepared call may be made": {"choice": "allow"},
-    "It must not be made": {"choice": "refuse", "text": "We check this invoice, we do not pay it."},
+    "Text answer": {"choice": "answer", "text": "The tariff is 4.2 % since March; see the notice on the intranet."},
+    "Permission granted": {"choice": "try_again"},
+    "Skip": {"choice": "skip"},
+    "Allow the prepared call": {"choice": "allow"},
+    "Refuse the prepared call": {"choice": "refuse", "text": "We check this invoice, we do not pay it."},
 }
 
 
@@ -262,18 +263,18 @@ class Questions(DeskView):
         questions = Question.objects.select_related("step")
         return get_row(questions.filter(project=self.project, pk=question_id), "question")
 
-    @read("list_questions", "Questions, newest first", may=Permission.READ_QUEUE)
+    @read("list_questions", "List questions, newest first", may=Permission.READ_QUEUE)
     def list(self, query: QuestionFilters) -> QuestionPage:
         questions = Question.objects.filter(project=self.project, **query.get_filters())
         return self.page(QuestionPage, questions, query)
 
-    @read("get_question", "One question", may=Permission.READ_QUEUE)
+    @read("get_question", "Get a question", may=Permission.READ_QUEUE)
     def retrieve(self, question: Question) -> QuestionAnswer:
         return QuestionAnswer.from_row(question)
 
     @change(
         "answer_question",
-        "Answer a question; its run goes on",
+        "Answer a question and resume its run",
         may=Permission.REVIEW,
         what="answer",
         problems=(409,),

@@ -64,24 +64,28 @@ ORDERS = {
 class WorkFilters(PageQuery):
     """What runs and tasks are both looked for by."""
 
-    external_id: str | None = Field(default=None, max_length=200, description="the task's, exactly")
+    external_id: str | None = Field(default=None, max_length=200, description="external id of the task; exact match")
     kind: str | None = Field(default=None, max_length=60)
-    agent: AgentName | None = Field(default=None, max_length=120, description="which agent's tasks")
-    created_from: Moment | None = Field(default=None, description="with its zone, such as 2026-01-31T00:00:00Z")
+    agent: AgentName | None = Field(default=None, max_length=120, description="agent of the task")
+    created_from: Moment | None = Field(default=None, description="time with time zone, such as 2026-01-31T00:00:00Z")
     created_before: Moment | None = None
     metadata_key: str | None = Field(
-        default=None, min_length=1, max_length=200, description="the task's metadata has it"
+        default=None, min_length=1, max_length=200, description="key that the task's metadata contains"
     )
     metadata_value: str | None = Field(
         default=None,
         max_length=2_000,
-        description="what `metadata_key` stands for: a text, or a number, `true`, `false` or `null` as JSON writes it",
+        description="value of `metadata_key`: a string, or a number, `true`, `false` or `null` as written in JSON",
     )
-    state: RunState | None = Field(default=None, description="of a task, its newest run's, as the four below")
+    state: RunState | None = Field(
+        default=None, description="state of the run; for tasks, of the newest run, as with the filters below"
+    )
     outcome: Outcome | None = None
-    score_from: Score | None = Field(default=None, description="the best attempt's, by its strongest referee")
+    score_from: Score | None = Field(
+        default=None, description="score of the best attempt, from its highest-ranked evaluator"
+    )
     score_below: Score | None = None
-    cost_from_usd: Cost | None = Field(default=None, description="what is known of the cost")
+    cost_from_usd: Cost | None = Field(default=None, description="known cost of the run")
     cost_below_usd: Cost | None = None
 
     @model_validator(mode="after")
@@ -110,7 +114,7 @@ class WorkFilters(PageQuery):
 
 
 class TaskFilters(WorkFilters):
-    mode: Mode | None = Field(default=None, description="the loop that was asked for")
+    mode: Mode | None = Field(default=None, description="the requested loop")
     sort: TaskSort = TaskSort.NEWEST
 
     def narrow_tasks(self, tasks: QuerySet[Task]) -> QuerySet[Task]:
@@ -129,12 +133,16 @@ class TaskFilters(WorkFilters):
 
 
 class RunFilters(WorkFilters):
-    mode: Mode | None = Field(default=None, description="without it, no runs that look back at others")
+    mode: Mode | None = Field(
+        default=None, description="default: all except post-run reflections and merge suggestions"
+    )
     task: UUID | None = Field(default=None, description="the id of a task")
-    parent: UUID | None = Field(default=None, description="the id of a run: its forks")
+    parent: UUID | None = Field(default=None, description="the id of a run, to list its forks")
     finished_from: Moment | None = None
     finished_before: Moment | None = None
-    sort: RunSort = Field(default=RunSort.NEWEST, description="by `finished_at`: only runs that have ended")
+    sort: RunSort = Field(
+        default=RunSort.NEWEST, description="sorting by `finished_at` lists only runs that have ended"
+    )
 
     def narrow(self, runs: QuerySet[Run]) -> QuerySet[Run]:
         given = _given(mode=self.mode, task=self.task, parent=self.parent)

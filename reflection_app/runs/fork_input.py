@@ -53,7 +53,7 @@ UNSTORABLE = "holds a NUL character, half a surrogate pair or an infinite number
 
 
 class EditedMessage(Message):
-    """One message of a prompt as a person wrote it."""
+    """One message of a prompt, written by a person."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,27 +67,27 @@ def _some(messages: tuple[EditedMessage, ...]) -> tuple[EditedMessage, ...]:
 
 
 class ForkInput(Value):
-    """Where to fork, and what differs from there on: the step's result, its prompt, or (neither) chance alone."""
+    """Where to fork and what to change there: the step's result, its prompt, or neither, so only chance differs."""
 
     from_step: int = Field(
-        ge=1, le=100_000, description="the first step that is not as it was; one after the last keeps them all"
+        ge=1, le=100_000, description="the first step that differs; one past the last step copies them all"
     )
     result: Annotated[dict[str, JsonValue], at_most(LONGEST_RESULT)] | None = Field(
         default=None,
-        description="the step's result as it should have been; fields that are left out stay as recorded. "
-        "An edited verdict is a person's unless it names another `referee`.",
+        description="corrected result of the step; omitted fields stay as recorded. An edited verdict counts as a "
+        "person's unless it names another `referee`.",
     )
     messages: Annotated[tuple[EditedMessage, ...], Field(max_length=200), AfterValidator(_some)] | None = Field(
-        default=None, description="the prompt that the step is performed anew with"
+        default=None, description="prompt for executing the step again"
     )
     limits: LimitsOverride = LimitsOverride()
     models: ChosenModels = Field(
         default_factory=dict,
-        description="a model for each role from that step on, of those that the project lets its tasks choose; "
-        "else as the run has them",
+        description="model for each role from that step on, among those that the project lets its tasks choose; "
+        "other roles use the run's models",
         examples=[{"critic": "openai/gpt-4o-mini"}],
     )
-    note: str = Field(default="", max_length=10_000, description="why, for people")
+    note: str = Field(default="", max_length=10_000, description="reason for the fork, for people to read")
 
     @model_validator(mode="after")
     def check_one_edit(self) -> "ForkInput":

@@ -44,7 +44,7 @@ LOOK_AGAIN_AFTER_S = 2
 
 
 class ArtifactInput(Value):
-    """Something made beside the answer: its text, or where it lies."""
+    """An additional artifact: its text, or its location."""
 
     name: str = Field(min_length=1, max_length=200)
     media_type: str = Field(default="", max_length=120)
@@ -53,12 +53,12 @@ class ArtifactInput(Value):
 
 
 class AttemptUsage(Value):
-    """What the agent spent on this attempt, as far as it knows. It counts against the run's limits."""
+    """What the agent spent on this attempt, if known. It counts against the run's limits."""
 
     prompt_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
     completion_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
     cost_usd: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=8)] | None = None
-    model: str = Field(default="", max_length=200, description="which model made it, shown with the step")
+    model: str = Field(default="", max_length=200, description="model that produced the attempt, shown with the step")
 
 
 type Parts = Annotated[list[str | dict[str, JsonValue]], Field(min_length=1, max_length=MOST_PARTS)]
@@ -84,18 +84,19 @@ def _some_content(content: str) -> str:
 
 
 class AttemptInput(Value):
-    """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
+    """An attempt submitted by an agent. With `attempt`, it is accepted only under that number, and only once."""
 
     content: Annotated[
         str, BeforeValidator(_as_text, json_schema_input_type=str | Parts), AfterValidator(_some_content)
     ] = Field(
         max_length=500_000,
-        description="never blank; a list of parts, as OpenAI, Anthropic and Gemini have them, is kept as its texts, "
-        "with a word for each other part. Pictures, sounds and files that come with their data in Base64 are kept as "
-        'attachments, as is what was uploaded: `{"type": "attachment", "id": "…"}`. Links are kept, and never followed',
+        description="Must not be blank. A list of parts in the format of OpenAI, Anthropic or Gemini is stored as "
+        "its texts, with a placeholder for each other part. Images, audio and files with Base64 data "
+        'are stored as attachments, as are earlier uploads: `{"type": "attachment", "id": "…"}`. Links '
+        "are stored, but never followed.",
     )
     attempt: int | None = Field(default=None, ge=1, le=1_000)
-    lease_token: UUID | None = Field(default=None, description="needed where the run was claimed: its holder's")
+    lease_token: UUID | None = Field(default=None, description="required if the run was claimed: the holder's token")
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None
     self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None

@@ -19,7 +19,7 @@ MOST_RUNS = 20
 
 
 class UseReason(models.TextChoices):
-    """What became of an entry in a run. The first two reached the run; the others name the gate that stopped it."""
+    """Use of an entry in a run. The first two values reached the run; the others name the gate that stopped it."""
 
     USED = "used", _("Used in the prompt")
     CONTROL_GROUP = "control_group", _("Control group")

@@ -76,7 +76,7 @@ LONGEST_ANSWER = 10_000
 
 
 class AnswerInput(Value):
-    """What the person says: one of the question's choices, with words of their own where they answer it."""
+    """One of the question's choices, with a text if the choice is to answer it."""
 
     choice: Choice
     text: str = Field(default="", max_length=LONGEST_ANSWER)

@@ -22,49 +22,49 @@ class SearchQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     q: Annotated[Text, StringConstraints(max_length=LONGEST_ASKED)] = Field(
-        description="an id or its first eight digits, an external id or how it begins, or words that all occur; "
-        "the end of a word may be missing. Nothing in it is syntax.",
+        description="an id or its first eight digits, an external id or its beginning, or words that must all "
+        "occur; the end of a word may be missing. There is no query syntax.",
         examples=["invoice parser"],
     )
     kinds: str = Field(
         default="",
         pattern=rf"^(({ONE_KIND})(,({ONE_KIND}))*)?$",
         max_length=LONGEST_ASKED,
-        description="what is searched, with commas between; without it, all that the key may read",
+        description="comma-separated kinds to search; default: all that the key may read",
         examples=["runs,tickets"],
     )
 
 
 class SearchHit(Answer):
-    id: str = Field(description="as the thing is asked for by its own route; of tickets and reports, their names")
+    id: str = Field(description="id of the object in its own endpoint; for tickets and reports, the name")
     title: str
-    detail: str = Field(description="a line about it, such as its external id and its agent")
-    state: TextOrNull = Field(description="a run's outcome or state, a verdict, the state of a ticket or an entry")
+    detail: str = Field(description="one-line description, such as its external id and agent")
+    state: TextOrNull = Field(description="outcome or state of a run, a verdict, or state of a ticket or entry")
     match: Annotated[str, BeforeValidator(lambda match: match.name.lower() if isinstance(match, Match) else match)] = (
-        Field(description="`exact` or `beginning`, of an id or a name; else `words`", examples=["words"])
+        Field(description="`exact` or `beginning`, for an id or a name; otherwise `words`", examples=["words"])
     )
-    run_id: UUID | None = Field(description="the run that it is or belongs to")
+    run_id: UUID | None = Field(description="the run that the object is or belongs to")
     created_at: AwareDatetime
-    path: str = Field(description="its page for people, on this desk")
+    path: str = Field(description="path of its web page on this server")
 
 
 class SearchGroup(Answer):
     kind: Kind
     results: list[SearchHit] = Field(
-        validation_alias="hits", description=f"the best {SHOWN} at most, and of equals the newest"
+        validation_alias="hits", description=f"best {SHOWN} matches at most; of equal ones, the newest"
     )
-    total: int = Field(description="how many there are; at least, where `total_is_exact` is false")
+    total: int = Field(description="number of matches; a lower bound if `total_is_exact` is false")
     total_is_exact: bool = Field(validation_alias="is_counted")
 
 
 class SearchAnswer(Answer):
-    groups: list[SearchGroup] = Field(description="one for each kind of which something is found, the best first")
+    groups: list[SearchGroup] = Field(description="one group for each kind with matches, best first")
 
 
 class Search(DeskView):
     @read(
         "search",
-        "Find runs, reviews that wait, entries, tickets, reports, sessions and failed calls",
+        "Search runs, open reviews, notebook entries and more",
         may=Permission.READ,
     )
     def retrieve(self, query: SearchQuery) -> SearchAnswer:

@@ -35,7 +35,7 @@ type May = Callable[[Permission], bool]
 
 
 class Kind(StrEnum):
-    """Kinds of things that are searched for, in the order in which they are shown where they fit equally well."""
+    """Kinds of searchable objects, in the order shown if they match equally well."""
 
     RUNS = "runs"
     REVIEWS = "reviews"

@@ -21,7 +21,7 @@ class ReflectionAnswer(Answer):
     number: int
     turn: int
     trigger: ReflectorTrigger
-    on_track: bool | None = Field(description="null where the reflector failed; `problem` says how")
+    on_track: bool | None = Field(description="null if the reflector failed; see `problem`")
     observations: list[str]
     issues: list[SessionIssueAnswer]
     suggestions: list[str]
@@ -33,7 +33,7 @@ class TranscriptLine(Answer):
     """One session in a list."""
 
     id: UUID
-    run_id: UUID | None = Field(description="the run that reflects on it, where that was asked for")
+    run_id: UUID | None = Field(description="the run that reflects on the session, if requested")
     external_id: str | None
     objective: str
     agent: str
@@ -49,25 +49,25 @@ class TranscriptPage(PageAnswer):
 
 
 class TranscriptAnswer(TranscriptLine):
-    """One session with every reflection on it, oldest first."""
+    """One session with all its reflections, oldest first."""
 
     reflections: list[ReflectionAnswer]
     reflection_pending: bool
-    note: TextOrNull = Field(description="why no more reflections are made, where that is so")
+    note: TextOrNull = Field(description="why no more reflections are made, if so")
 
 
 class TurnsAnswer(Answer):
-    """The session after turns were added to it."""
+    """The session after turns were added."""
 
-    turns: int = Field(description="how many the session has now; give it as `after` next time")
-    reflection: ReflectionAnswer | None = Field(description="the newest one that no answer has told of")
-    pending: bool = Field(description="whether a reflection is being made")
+    turns: int = Field(description="number of turns in the session; send it as `after` next time")
+    reflection: ReflectionAnswer | None = Field(description="the newest reflection that no response has returned yet")
+    pending: bool = Field(description="whether a reflection is in progress")
     ended: bool
-    note: TextOrNull = Field(description="why no more reflections are made, where that is so")
+    note: TextOrNull = Field(description="why no more reflections are made, if so")
 
 
 class TurnAnswer(Answer):
-    """One message as it was handed in, and what was read of it."""
+    """One message as submitted, and what was parsed from it."""
 
     seq: int
     message: dict[str, JsonValue]

@@ -51,7 +51,7 @@ from reflection_app.sessions.recording import (
 from reflection_app.sessions.traces import take_spans
 
 EXAMPLES = {
-    "The beginning of a session": {
+    "Start of a session": {
         "objective": "Cancel the customer's second reservation.",
         "agent": "airline-agent",
         "messages": [{"role": "user", "content": "Please cancel my second trip."}],
@@ -59,7 +59,7 @@ EXAMPLES = {
     },
 }
 TURNS_EXAMPLES = {
-    "A tool's answer": {
+    "Tool result": {
         "after": 2,
         "messages": [{"role": "tool", "tool_call_id": "call_1", "content": "Error: no such reservation"}],
     },
@@ -75,14 +75,14 @@ class Transcripts(DeskView):
     def get_object(self, transcript_id: UUID) -> Transcript:
         return get_transcript_for(self.project, transcript_id)
 
-    @read("list_transcripts", "Sessions, newest first", may=Permission.READ)
+    @read("list_transcripts", "List sessions, newest first", may=Permission.READ)
     def list(self, query: TranscriptFilters) -> TranscriptPage:
         transcripts = Transcript.objects.filter(project=self.project, **query.get_filters())
         return self.page(TranscriptPage, transcripts, query)
 
     @change(
         "open_transcript",
-        "Hand in a session, whole or its beginning",
+        "Submit a session, complete or partial",
         may=Permission.HAND_IN,
         what="session",
         status=201,
@@ -92,17 +92,17 @@ class Transcripts(DeskView):
     def create(self, body: TranscriptSubmission) -> TranscriptAnswer:
         return transcript_answer(session_state(open_transcript(self.project, body, actor=self.actor)))
 
-    @read("get_transcript", "One session, reflected on", may=Permission.READ)
+    @read("get_transcript", "Get a session with its reflections", may=Permission.READ)
     def retrieve(self, transcript: Transcript) -> TranscriptAnswer:
         return transcript_answer(session_state(transcript))
 
-    @read("list_turns", "The turns of a session", may=Permission.READ)
+    @read("list_turns", "List the turns of a session", may=Permission.READ)
     def turns(self, transcript: Transcript, query: PageQuery) -> TurnPage:
         return self.page(TurnPage, TranscriptTurn.objects.filter(transcript=transcript), query, order=BY_SEQ)
 
     @change(
         "add_turns",
-        "Add turns to a session, and be told what was reflected on it",
+        "Add turns and get the newest reflection",
         may=Permission.HAND_IN,
         what="list of turns",
         answers={200: TurnsAnswer},
@@ -128,7 +128,7 @@ class Transcripts(DeskView):
 
     @change(
         "end_transcript",
-        "Say that a session has ended",
+        "End a session",
         may=Permission.HAND_IN,
         answers={200: TranscriptAnswer},
         once=False,
@@ -165,18 +165,20 @@ class FoundAnswer(Answer):
 
 class ReflectorAnswer(Answer):
     kind: Literal["errors", "memory"]
-    run_id: UUID = Field(validation_alias="fork_id", description="the run that looks back, with its steps and its cost")
-    outcome: str | None = Field(validation_alias=AliasPath("fork", "outcome"), description="null while it looks back")
-    score: float | None = Field(description="of the work, 0 to 100, by the error reflector")
+    run_id: UUID = Field(validation_alias="fork_id", description="the run of the reflector, with its steps and cost")
+    outcome: str | None = Field(
+        validation_alias=AliasPath("fork", "outcome"), description="null while the reflection is in progress"
+    )
+    score: float | None = Field(description="quality of the work, 0 to 100, from the error reflector")
     found: int
-    added: int = Field(description="how many became new entries of the notebook")
-    counted: int = Field(description="how many the notebook knew, counted once more")
+    added: int = Field(description="number of findings that became new notebook entries")
+    counted: int = Field(description="number of findings already in the notebook, counted as another occurrence")
     findings: list[FoundAnswer]
     finished_at: AwareDatetime | None
 
 
 class ReflectorsAnswer(Answer):
-    """Both forks; neither where nobody was asked to look back."""
+    """Results of both reflectors. Empty if no reflection was requested."""
 
     results: list[ReflectorAnswer]
     pending: bool
@@ -191,11 +193,11 @@ class Reflectors(DeskView):
             rows = Reflector.objects.filter(transcript=get_transcript_for(self.project, **ids))
         return rows.select_related("fork").defer("fork__spec").order_by("kind")
 
-    @read("get_run_reflectors", "What those who look back at a run found", may=Permission.READ)
+    @read("get_run_reflectors", "Get the post-run reflections on a run", may=Permission.READ)
     def of_run(self, rows: QuerySet[Reflector]) -> ReflectorsAnswer:
         return reflectors_answer(rows)
 
-    @read("get_transcript_reflectors", "What those who look back at a session found", may=Permission.READ)
+    @read("get_transcript_reflectors", "Get the post-run reflections on a session", may=Permission.READ)
     def of_transcript(self, rows: QuerySet[Reflector]) -> ReflectorsAnswer:
         return reflectors_answer(rows)
 

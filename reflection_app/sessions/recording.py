@@ -79,13 +79,13 @@ Message = Annotated[dict[str, JsonValue], AfterValidator(_message)]
 
 
 class SessionLimitsOverride(LimitsOverride):
-    """What the reflections on this session may take; iterations are reflections."""
+    """Limits of the reflections on this session. An iteration is one reflection."""
 
     max_iterations: int | None = Field(default=None, ge=1, le=MOST_REFLECTIONS)
 
 
 class TranscriptSubmission(Value):
-    """A session of an agent: whole, with `ended`, or its beginning."""
+    """A session of an agent: complete, with `ended`, or only its beginning."""
 
     objective: str = Field(default="", max_length=LONGEST_OBJECTIVE)
     agent: AgentName = Field(default="", max_length=120)
@@ -111,7 +111,7 @@ class TranscriptSubmission(Value):
 
 
 class TurnsInput(Value):
-    """What happened next in a session. With `after`, the turns that the sender knows of, they are taken once only."""
+    """New turns of a session. With `after`, the number of turns known to the sender, they are accepted only once."""
 
     messages: Annotated[tuple[Message, ...], Field(min_length=1, max_length=MOST_MESSAGES_AT_ONCE)]
     after: int | None = Field(default=None, ge=0, le=MOST_TURNS)

@@ -15,7 +15,7 @@ from reflection_app.tasks.models import Task, TaskFile
 
 
 class LimitsAnswer(Answer):
-    """The limits of the task: its own over those of the project."""
+    """Limits of the task: its own, else those of the project."""
 
     max_iterations: int
     token_budget: int
@@ -24,45 +24,45 @@ class LimitsAnswer(Answer):
 
 
 class TaskAnswer(Answer):
-    """One objective as it was handed in, and its newest run."""
+    """One objective as submitted, and its newest run."""
 
     id: UUID
     external_id: str | None
     objective: str
     kind: str
-    mode: Mode = Field(description="the loop that was asked for; the run names the one that was chosen")
+    mode: Mode = Field(description="the requested loop; the run names the one that was chosen")
     agent: str
     execution: Execution
     output_schema: dict[str, JsonValue] | None
-    requirements: dict[str, JsonValue] | None = Field(description="the minimum requirements, as they were handed in")
-    phase: str = Field(description="where in its pipeline the agent stands, in the pipeline's own words")
-    tools: list[str] = Field(description="the names of the tools that the task may use")
+    requirements: dict[str, JsonValue] | None = Field(description="the minimum requirements, as submitted")
+    phase: str = Field(description="the agent's phase in its pipeline, as named by the pipeline")
+    tools: list[str] = Field(description="names of the tools that the task may use")
     tool_call: dict[str, JsonValue] | None
-    files: list[str] = Field(description="the paths of the files that came with the task")
+    files: list[str] = Field(description="paths of the files submitted with the task")
     chain_of_thought: bool
-    review: ReviewDemand = Field(description="`required`: its runs wait for a reviewer and end by that decision")
+    review: ReviewDemand = Field(description="`required`: its runs wait for a reviewer, whose decision ends them")
     models: dict[ModelRole, str] = Field(
         validation_alias="models_by_role",
-        description="those that the task chose, by role; all else is the project's, or goes along with the actor where "
-        "nothing is configured for it",
+        description="models that the task chose, by role; other roles use the project's model, or the actor's if "
+        "none is configured",
     )
     limits: Annotated[LimitsAnswer, BeforeValidator(Limits.model_validate)]
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime
-    run: RunAnswer | None = Field(description="the newest run, forks included: its `parent_id` says which they are")
+    run: RunAnswer | None = Field(description="the newest run, including forks, which have a `parent_id`")
 
 
 class WorkAnswer(Answer):
-    """A task whose next attempt is yours to make. Hand it in with the token; hold it longer by heartbeats."""
+    """A task whose next attempt is yours to make. Submit it with the token; extend the lease with heartbeats."""
 
     task: TaskAnswer
-    run: RunWithNext = Field(description="the run that is held; `next` is what it asks for")
+    run: RunWithNext = Field(description="the claimed run; `next` is the attempt that it requests")
     lease_token: UUID
     lease_until: AwareDatetime
 
 
 class HoldAnswer(Answer):
-    """How long the run is held now."""
+    """The new end of the lease."""
 
     lease_until: AwareDatetime
 
@@ -72,7 +72,7 @@ class TaskPage(PageAnswer):
 
 
 class BatchAnswer(Answer):
-    """The tasks in the order in which they were handed in."""
+    """The tasks in the order submitted."""
 
     results: list[TaskAnswer]
 

@@ -59,7 +59,7 @@ EXAMPLES = {
 
 
 class Batch(Value):
-    """Tasks to be handed in together: all of them, or none."""
+    """Tasks to submit together: all or none."""
 
     tasks: Annotated[list[TaskSubmission], Field(min_length=1, max_length=MOST_IN_A_BATCH)]
 
@@ -103,22 +103,22 @@ class Tasks(DeskView):
     def get_edited(self, task: Task) -> dict[str, object]:
         return {name: getattr(task, name) for name in TaskChange.model_fields}
 
-    @read("list_tasks", "Tasks, newest first unless they are sorted otherwise", may=Permission.READ)
+    @read("list_tasks", "List tasks, newest first by default", may=Permission.READ)
     def list(self, query: TaskFilters) -> TaskPage:
         tasks = query.narrow_tasks(Task.objects.filter(project=self.project)).defer("tests")
         return self.page(TaskPage, tasks, query, order=query.order, answers=task_answers)
 
-    @read("get_task", "One task with its newest run", may=Permission.READ, tagged=True)
+    @read("get_task", "Get a task with its newest run", may=Permission.READ, tagged=True)
     def retrieve(self, task: Task) -> TaskAnswer:
         return task_answers([task])[0]
 
     @change(
         "change_task",
-        "Change what a task is known by; what is left out stays",
+        "Change a task's external id or metadata",
         may=Permission.HAND_IN,
         what="change",
         problems=(409,),
-        examples={"Another id": {"external_id": "poem-2"}, "Other metadata": {"metadata": {"team": "blue"}}},
+        examples={"New external id": {"external_id": "poem-2"}, "New metadata": {"metadata": {"team": "blue"}}},
         guarded=True,
     )
     def partial_update(self, task: Task, body: TaskChange) -> TaskAnswer:
@@ -126,18 +126,18 @@ class Tasks(DeskView):
 
     @change(
         "delete_task",
-        "Delete a task with its runs and all that came of them",
+        "Delete a task with its runs and results",
         may=Permission.DELETE_TASKS,
         problems=(409,),
         guarded=True,
     )
     def destroy(self, task: Task) -> None:
-        """While a run of it is under way it is refused: cancel that first. What it counted for in the metrics stays."""
+        """Refused while one of its runs is in progress: cancel that run first. Its share in the metrics remains."""
         delete_task(task, actor=self.actor)
 
     @change(
         "submit_task",
-        "Hand in a task",
+        "Submit a task",
         may=Permission.HAND_IN,
         reader=read_submission,
         status=201,
@@ -150,7 +150,7 @@ class Tasks(DeskView):
 
     @change(
         "submit_tasks",
-        "Hand in up to 500 tasks, all or none",
+        "Submit up to 500 tasks, all or none",
         may=Permission.HAND_IN,
         reader=read_batch,
         status=201,
@@ -180,16 +180,15 @@ class Tasks(DeskView):
 # Work that agents pull: the next attempt to be made, held by a lease.
 
 WORK = {
-    "The next of any": {},
-    "As one of several workers": {"agents": ["coder"], "holder": "coder-3", "lease_s": 120},
+    "Any work": {},
+    "One of several workers": {"agents": ["coder"], "holder": "coder-3", "lease_s": 120},
 }
 
 
 class ClaimQuery(Value):
     wait: WaitS = Field(
         default=0,
-        description=f"where there is no work, answer when there is, or with 204 after so many seconds; "
-        f"at most {LONGEST_WAIT_S:g} are waited",
+        description=f"seconds to wait for work before responding with 204; at most {LONGEST_WAIT_S:g}",
     )
 
 
@@ -199,7 +198,7 @@ class AgentWork(DeskView):
 
     @change(
         "claim_task",
-        "Hold the next attempt that an agent of this kind is to make",
+        "Claim the next attempt for an agent",
         may=Permission.HAND_IN,
         what="claim",
         answers={200: WorkAnswer, 204: None},
@@ -207,7 +206,7 @@ class AgentWork(DeskView):
         once=False,
     )
     def claim(self, query: ClaimQuery, body: WorkInput) -> Response:
-        """Of several agents each gets another run; one whose holder falls silent is given to the next who asks."""
+        """Each agent gets a different run. If a holder stops sending heartbeats, the next agent gets its run."""
         if query.wait:
             # Somebody else may be quicker, and the answer is 204 then: ask again.
             wait_until(work_for(self.project, body).exists, key=self.key, longest_s=query.wait)
@@ -219,14 +218,19 @@ class AgentWork(DeskView):
         return answer_once(self, claim)
 
     @change(
-        "keep_run", "Hold a claimed run longer", may=Permission.HAND_IN, what="heartbeat", problems=(409,), once=False
+        "keep_run",
+        "Extend the lease of a claimed run",
+        may=Permission.HAND_IN,
+        what="heartbeat",
+        problems=(409,),
+        once=False,
     )
     def keep(self, run: Run, body: TokenInput) -> HoldAnswer:
         return HoldAnswer(lease_until=keep_work(run, token=body.lease_token))
 
     @change(
         "release_run",
-        "Give a claimed run back to other agents",
+        "Release a claimed run",
         may=Permission.HAND_IN,
         what="release",
         problems=(409,),
@@ -238,8 +242,8 @@ class AgentWork(DeskView):
 # Ordering a finished run again, with instructions.
 
 ORDERS = {
-    "The best attempt": {"instructions": "Keep the structure, and give a source for every number."},
-    "A certain attempt": {"instructions": "Half as long.", "attempt": 2},
+    "Best attempt": {"instructions": "Keep the structure, and give a source for every number."},
+    "Specific attempt": {"instructions": "Half as long.", "attempt": 2},
 }
 
 
@@ -250,7 +254,7 @@ class RedoRun(DeskView):
     # The order counts as a person's word, as a review does: a pipeline that hands tasks in cannot pose as a reviewer.
     @change(
         "redo_run",
-        "Order a finished run again, with instructions: a new run that begins with its answer",
+        "Redo a finished run with instructions",
         may=Permission.REVIEW,
         what="order",
         status=201,

@@ -19,13 +19,13 @@ from reflection_app.teams.retention import take_tasks
 
 
 class TaskChange(Value):
-    """What is to be changed of a task; what is left out stays. Its runs go on as they began."""
+    """Changes to a task. Omitted fields stay unchanged. Its runs continue as they began."""
 
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        default=None, description="null takes it away"
+        default=None, description="null removes it"
     )
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(
-        default_factory=dict, description="all of it: what is not named goes"
+        default_factory=dict, description="all metadata; keys that are not named are removed"
     )
 
 

@@ -47,12 +47,12 @@ WHY_NOT = {
 
 
 class RedoInput(Value):
-    """What is to be different, and of which attempt; without one, of the best."""
+    """Instructions for the new run and the attempt that it begins from. Default: the best attempt."""
 
     instructions: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
-        default="", description="what is to be done differently; must not be blank"
+        default="", description="what to do differently; must not be blank"
     )
-    attempt: int | None = Field(default=None, ge=1, le=2**31 - 1, description="the attempt to begin from")
+    attempt: int | None = Field(default=None, ge=1, le=2**31 - 1, description="number of the attempt to begin from")
 
 
 @transaction.atomic

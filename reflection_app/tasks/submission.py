@@ -155,18 +155,18 @@ def _mode_alone(value: Any) -> Any:
 
 
 class ReflectionInput(Value):
-    """When to reflect; without a mode as the project has it. Inline: after so many turns, and when a tool fails."""
+    """When to reflect. Default mode: the project's. Inline: after a number of turns and when a tool fails."""
 
     mode: ReflectionMode | None = Field(
         default=None,
-        description="post_hoc: once it has ended; inline: while it happens, sessions only; unset: as its project says",
+        description="post_hoc: after the end; inline: while it happens, sessions only; unset: the project's setting",
     )
     every_turns: int = Field(default=5, ge=1, le=100)
     errors: bool | None = Field(
-        default=None, description="whether the error reflector looks back at it; unset: as its project says"
+        default=None, description="whether the error reflector runs; unset: the project's setting"
     )
     memory: bool | None = Field(
-        default=None, description="whether the memory reflector looks back at it; unset: as its project says"
+        default=None, description="whether the memory reflector runs; unset: the project's setting"
     )
 
     @property
@@ -187,7 +187,7 @@ def _relative(path: str) -> str:
 
 
 class FileSubmission(Value):
-    """A text file to be read by tools, under a relative path with forward slashes."""
+    """A text file for tools to read, at a relative path with forward slashes."""
 
     path: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_relative)]
     content: str
@@ -212,7 +212,7 @@ Files = Annotated[
 
 
 class ToolErrorInput(Value):
-    """A call of a tool that failed, as the agent's framework traced it."""
+    """A failed tool call, as traced by the agent's framework."""
 
     tool: str = Field(max_length=120)
     error: str = Field(max_length=20_000)
@@ -238,7 +238,7 @@ def _not_blank(value: str) -> str:
 
 
 class LimitsOverride(Value):
-    """Limits of this task alone; what is left out comes from the project."""
+    """Limits of this task only. Omitted limits come from the project."""
 
     max_iterations: int | None = Field(default=None, ge=1, le=MOST_ATTEMPTS)
     token_budget: int | None = Field(default=None, ge=1, le=100_000_000)
@@ -254,7 +254,7 @@ ChosenModels = dict[ModelRole, Annotated[str, Field(min_length=1, max_length=200
 
 
 class TaskSubmission(Value):
-    """One objective and how it is to be worked on."""
+    """One objective and how to work on it."""
 
     objective: Annotated[str, Field(min_length=1, max_length=200_000), AfterValidator(_not_blank)]
     mode: Mode = Mode.ADAPTIVE
@@ -273,19 +273,19 @@ class TaskSubmission(Value):
     limits: LimitsOverride = LimitsOverride()
     completeness: CheckChoice = Field(
         default=CheckChoice(),
-        description="settings of the completeness check for this task alone, over those of its kind and its project",
+        description="completeness check settings for this task only; they override the project's",
     )
     models: ChosenModels = Field(
         default_factory=dict,
-        description="a model for each role, of those that the project lets its tasks choose; else as it has them, but "
-        "that who has no model of its own there goes along with the actor",
+        description="model for each role, among those that the project lets its tasks choose; other roles use the "
+        "project's model, or the actor's if none is configured",
         examples=[{"critic": "openai/gpt-4o-mini"}],
     )
     execution: Execution = Execution.MANAGED
     review: ReviewDemand = Field(
         default=ReviewDemand.POLICY,
-        description="`required`: the run waits for a reviewer before it ends, and ends by that decision, even where "
-        "the project's policy asks for none; `policy`: as the project's review policy says",
+        description="`required`: the run waits for a reviewer, whose decision ends it, even if the project's "
+        "policy requires no review; `policy`: the project's review policy applies",
     )
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 

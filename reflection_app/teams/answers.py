@@ -17,21 +17,23 @@ type State = Literal["on", "failing", "paused", "off"]
 
 
 class WebhookAnswer(Answer):
-    """An address that is told of the project's events."""
+    """An endpoint that receives the project's events."""
 
     id: UUID
     url: str
     description: str
     events: list[str] = Field(examples=[["run.finished"]])
-    state: State = Field(description="failing: nothing arrives; after a day of that it is paused by itself")
+    state: State = Field(
+        description="failing: nothing is delivered; after a day of that, the webhook is paused automatically"
+    )
     is_enabled: bool
     paused_at: AwareDatetime | None
     pause_reason: Annotated[str | None, OrNull] = Field(
-        description="why, where the desk paused it or switched it off by itself"
+        description="why the server paused or disabled it automatically"
     )
     failing_since: AwareDatetime | None
     former_secret_until: AwareDatetime | None = Field(
-        validation_alias="former_until", description="until when the secret before this one signs, too"
+        validation_alias="former_until", description="time until which the previous secret also signs"
     )
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -42,21 +44,21 @@ class WebhookPage(PageAnswer):
 
 
 class NewSecretAnswer(Answer):
-    """The webhook, and the secret that receivers check signatures with."""
+    """The webhook, and the secret with which receivers check signatures."""
 
     webhook: WebhookAnswer
     secret: str | None = Field(
-        description="told this once: null where an idempotency key brings the same answer again. Rotate it then",
+        description="Returned only once; null if an idempotency key repeats the response. Then rotate the secret.",
         examples=["whsec_…"],
     )
 
 
 class TryAnswer(Answer):
-    """One request, and what came back."""
+    """One request and its response."""
 
     number: int
-    status: int | None = Field(description="null where no answer came")
-    answer: str = Field(description="the beginning of the body")
+    status: int | None = Field(description="null if there was no response")
+    answer: str = Field(description="beginning of the response body")
     error: Annotated[str | None, OrNull]
     duration_s: float
     created_at: AwareDatetime
@@ -66,15 +68,15 @@ class DeliveryAnswer(Answer):
     """One message to a webhook."""
 
     id: UUID
-    message_id: str = Field(description="the header `webhook-id`, the same for every try")
+    message_id: str = Field(description="value of the `webhook-id` header, the same for every try")
     type: str = Field(examples=["run.finished"])
     state: DeliveryState
     tries: int
-    next_at: AwareDatetime | None = Field(description="when it is tried next")
+    next_at: AwareDatetime | None = Field(description="time of the next try")
     run_id: Annotated[UUID | None, part("run_id")] = Field(
-        validation_alias="event", description="of whose event it tells; null of a test, or where the run was deleted"
+        validation_alias="event", description="run that the event belongs to; null for a test or if the run was deleted"
     )
-    again: UUID | None = Field(validation_alias="again_id", description="the delivery that it repeats")
+    again: UUID | None = Field(validation_alias="again_id", description="the delivery that this one repeats")
     created_at: AwareDatetime
     delivered_at: AwareDatetime | None
 
@@ -84,9 +86,9 @@ class DeliveryPage(PageAnswer):
 
 
 class DeliveryDetailAnswer(DeliveryAnswer):
-    """One message with its content and every try."""
+    """One message with its content and all tries."""
 
-    payload: dict[str, Any] | None = Field(description="null before it was first sent")
+    payload: dict[str, Any] | None = Field(description="null before the first try")
     log: Annotated[list[TryAnswer], Related]
 
 
@@ -94,19 +96,21 @@ class DeliveryDetailAnswer(DeliveryAnswer):
 
 
 class ToolAnswer(Answer):
-    """A tool, and how it is called."""
+    """A tool and how to call it."""
 
     id: UUID
     name: str
     kind: ToolKind
     description: str
     parameters: dict[str, Any] = Field(description="JSON Schema of the arguments")
-    config: dict[str, Any] = Field(description="by kind; headers name secrets as {secret:NAME}")
+    config: dict[str, Any] = Field(description="settings by kind; headers name secrets as {secret:NAME}")
     timeout_s: float
     is_enabled: bool
-    effect: EffectSetting = Field(description="the admin's setting")
-    effect_class: ToolEffect = Field(description="what counts: the setting, or else what the way of calling shows")
-    is_allowed: bool = Field(description="calls that a model proposes are made without asking a reviewer")
+    effect: EffectSetting = Field(description="effect class set by an admin")
+    effect_class: ToolEffect = Field(
+        description="effective class: the setting, else derived from how the tool is called"
+    )
+    is_allowed: bool = Field(description="whether calls that a model proposes are made without asking a reviewer")
     created_at: AwareDatetime
     updated_at: AwareDatetime
 
@@ -121,7 +125,7 @@ class SkippedTool(Answer):
 
 
 class ToolImportAnswer(Answer):
-    """What became of the server's tools, by the names that they have here."""
+    """Result of importing the server's tools, by their names in this project."""
 
     added: list[str]
     updated: list[str]
@@ -130,11 +134,11 @@ class ToolImportAnswer(Answer):
 
 
 class SecretAnswer(Answer):
-    """A secret without its value, which is never told."""
+    """A secret without its value, which is never returned."""
 
     id: UUID
     name: str
-    origin: str = Field(description="the one origin that it is sent to")
+    origin: str = Field(description="the only origin that the secret is sent to")
     created_at: AwareDatetime
 
 

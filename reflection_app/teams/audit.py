@@ -24,13 +24,15 @@ class AuditFilter(BaseModel):
     who: Annotated[Text, Field(max_length=200)] = Field(
         default="", description="who acted: a user name, `key <name>` or `system`"
     )
-    action: Annotated[Text, Field(max_length=60)] = Field(default="", description="such as `review.decided`")
-    target: Annotated[Text, Field(max_length=60)] = Field(default="", description="the kind of thing, such as `run`")
-    target_id: UUID | None = Field(default=None, description="the id of the thing")
-    since: Moment | None = Field(default=None, description="not before this time")
+    action: Annotated[Text, Field(max_length=60)] = Field(default="", description="action, such as `review.decided`")
+    target: Annotated[Text, Field(max_length=60)] = Field(default="", description="type of object, such as `run`")
+    target_id: UUID | None = Field(default=None, description="id of the object")
+    since: Moment | None = Field(default=None, description="at or after this time")
     until: Moment | None = Field(default=None, description="before this time")
     q: Annotated[Text, Field(max_length=200)] = Field(
-        default="", description="words in what was before or after; looked for in the newest 20,000 of the others"
+        default="",
+        description="text in the values before or after; searches the newest 20,000 entries that match "
+        "the other filters",
     )
 
 

@@ -34,7 +34,7 @@ _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class McpServerInput(Value):
-    """An MCP server. Headers name secrets as {secret:NAME}."""
+    """An MCP server. Headers refer to secrets as {secret:NAME}."""
 
     url: ServerUrl
     headers: Headers = Field(default_factory=dict)

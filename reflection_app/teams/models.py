@@ -110,7 +110,7 @@ class Sent(models.Model):
 
 
 class Try(models.Model):
-    """One request, and what came back."""
+    """One request and its response."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     number = models.PositiveSmallIntegerField()
@@ -305,7 +305,7 @@ class ToolKind(models.TextChoices):
 
 
 class EffectSetting(models.TextChoices):
-    """An admin's word on a tool's effect class. AUTO: by its MCP annotations or HTTP method, else external."""
+    """A tool's effect class, as set by an admin. AUTO: by its MCP annotations or HTTP method, else external."""
 
     AUTO = "auto", "Automatic"
     READ = "read", "Reads"

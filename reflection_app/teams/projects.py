@@ -107,7 +107,7 @@ def own_completeness(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class CompletenessChange(CheckChoice):
-    """Settings of the check to change. null: as the server has it."""
+    """Settings of the check to change. null: the server's setting."""
 
 
 def change_completeness(project: Project, change: CompletenessChange, *, actor: Actor) -> Project:

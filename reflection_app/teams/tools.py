@@ -72,19 +72,19 @@ def _free(name: str) -> str:
 
 EFFECT_MEANS = (
     "how far a call reaches: `read`, `write` (in the project's own space) or `external`; `auto`: by the MCP "
-    "annotations or the HTTP method, external where neither tells"
+    "annotations or the HTTP method, else external"
 )
-ALLOWED_MEANS = "calls that a model proposes are made without asking a reviewer"
+ALLOWED_MEANS = "whether calls that a model proposes are made without asking a reviewer"
 
 
 class ToolInput(Value):
-    """A tool as it is registered. `config` says how it is called, by kind.
+    """A tool to register. `config` defines how to call it, by kind.
 
     http: `{method, url, headers}`; mcp: `{url, tool_name, headers}`; builtin: `{name}`.
     """
 
     name: Annotated[str, AfterValidator(_free)] = Field(
-        pattern=TOOL_NAME, description="letters, digits, _ and -, beginning with a letter"
+        pattern=TOOL_NAME, description="letters, digits, _ and -, starting with a letter"
     )
     kind: Literal["http", "mcp", "builtin"]
     description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(only_storable)] = ""
@@ -152,14 +152,14 @@ TAKEN = "there is a tool of this name already"
 
 
 class ToolChange(Value):
-    """What is to be changed of a tool; what is left out stays."""
+    """Changes to a tool. Omitted fields stay unchanged."""
 
     name: str | None = None
     description: str | None = None
     parameters: dict[str, JsonValue] | None = None
     config: dict[str, JsonValue] | None = None
     timeout_s: float | None = None
-    is_enabled: bool | None = Field(default=None, description="a tool that is not enabled is called by no run")
+    is_enabled: bool | None = Field(default=None, description="whether runs may call the tool")
     effect: EffectSetting | None = Field(default=None, description=EFFECT_MEANS)
     is_allowed: bool | None = Field(default=None, description=ALLOWED_MEANS)
 
@@ -273,8 +273,8 @@ class SecretInput(Value):
     """A secret, and the one origin (scheme, host and port) that it may be sent to."""
 
     name: str = Field(description="letters, digits, _ and -; headers refer to it as {secret:NAME}")
-    origin: str = Field(description="an address of the server, such as https://api.example.com")
-    value: SecretStr = Field(description="never told again")
+    origin: str = Field(description="address of the server, such as https://api.example.com")
+    value: SecretStr = Field(description="never returned")
 
 
 def save_secret(project: Project, data: SecretInput, *, actor: Actor) -> Secret:

@@ -49,21 +49,21 @@ Url = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(only_storable
 
 
 class WebhookInput(Value):
-    """An address that is told of a project's events."""
+    """An endpoint that receives a project's events."""
 
     url: Url = Field(description="http or https, on the public internet", examples=["https://ci.example.com/desk"])
-    events: Events = Field(description="which events it is told of")
+    events: Events = Field(description="events that it receives")
     description: Description = ""
 
 
 class WebhookChange(Value):
-    """What is to be changed of a webhook; what is left out stays. The secret stays in any case."""
+    """Changes to a webhook. Omitted fields and the secret stay unchanged."""
 
     url: Url | None = None
     events: Events | None = None
     description: Description | None = None
     is_enabled: bool | None = Field(
-        default=None, description="false: no deliveries are written any more, and those that wait are given up"
+        default=None, description="false: no new deliveries are created, and waiting ones are given up"
     )
 
 

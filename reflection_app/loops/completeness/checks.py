@@ -30,8 +30,10 @@ class CompletenessSettings(Value):
     """
 
     when: When = When.ON
-    share: Chance = Field(default=0.1, description="of the runs that are checked where they are sampled")
-    max_supplements: int = Field(default=3, ge=0, le=20, description="0: the check only looks")
+    share: Chance = Field(default=0.1, description="share of runs to check, 0 to 1, if sampled")
+    max_supplements: int = Field(
+        default=3, ge=0, le=20, description="maximum number of follow-up steps; 0 means check only"
+    )
     temperature: float = Field(default=0.2, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
     max_retries: int = Field(default=2, ge=0, le=5)
@@ -45,7 +47,7 @@ class CompletenessSettings(Value):
 
 
 class SettingsFrom(StrEnum):
-    """Who set what a run's check goes by: the most specific one that says anything of it."""
+    """Source of the settings of a run's check: the most specific level that defines any."""
 
     TASK = "task"
     PROJECT = "project"
@@ -77,9 +79,9 @@ class CheckNumbers(Value):
 
 
 class CheckChoice(CheckNumbers):
-    """Settings of the completeness check for one task; null is as in the project."""
+    """Completeness-check settings for one task; null uses the project's value."""
 
-    when: When | None = Field(default=None, description="sampled: a `share` of the runs, drawn at random")
+    when: When | None = Field(default=None, description="sampled: check a random `share` of the runs")
     share: Chance | None = None
 
 
@@ -94,9 +96,9 @@ class HistoryStep(Value):
 
 
 class CheckState(StrEnum):
-    """UNCHECKED: the check itself failed, and its files say nothing against the work either.
+    """UNCHECKED: the check itself failed, and file inspection found no faults.
 
-    SUPPLEMENTED: it was found incomplete, and then all that was missing was done.
+    SUPPLEMENTED: the work was incomplete, then everything missing was completed.
     """
 
     COMPLETE = "complete"

@@ -7,7 +7,7 @@ from reflection_app.loops.values import Recorded
 
 
 class DropCode(StrEnum):
-    """Why a supplement, or a tool of one, was left out: by the guards, by their number, or by the money limit."""
+    """Reason a follow-up step, or one of its tools, was left out: guards, maximum number, or cost limit."""
 
     NAMES_NOTHING = "names_nothing"
     TWICE = "twice"

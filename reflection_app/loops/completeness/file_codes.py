@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FileKind(StrEnum):
-    """What is opened, and how."""
+    """File format, which determines the inspection."""
 
     JSON = "json"
     JSON_LINES = "jsonl"
@@ -29,7 +29,7 @@ class FileKind(StrEnum):
 
 
 class FaultCode(StrEnum):
-    """What is wrong with a file. The registry has the words (core/registry.py)."""
+    """Fault found in a file. The labels are in core/registry.py."""
 
     NOT_THERE = "not_there"
     TOO_FEW = "too_few_files"

@@ -39,10 +39,10 @@ Least = Annotated[int | None, Field(ge=1, le=1_000_000_000)]
 
 
 class FileRequirement(Value):
-    """A file that the work must have produced: one whose name fits `path`, a pattern as in `charts/*.png`.
+    """A file that the work must produce: one whose name matches `path`, a pattern such as `charts/*.png`.
 
-    `schema` is a JSON Schema (draft 2020-12): of the data, or of each line or row, by its columns' names. `sections`
-    are headings that a document must have. `shows` is what a person should see on it, which only a model can tell.
+    `schema` is a JSON Schema (draft 2020-12) for the data, or for each line or row by column name. `sections` are
+    required headings of a document. `shows` describes what must be visible, which only a model can check.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -117,13 +117,15 @@ class FileFacts(Recorded):
 
     name: Text
     sha256: str = ""
-    size: int = Field(default=0, description="in bytes")
+    size: int = Field(default=0, description="size in bytes")
     media_type: str = ""
     kind: FileKind = FileKind.OTHER
-    could_look: bool = Field(default=True, description="false: nobody could open it here, no fault of the file")
+    could_look: bool = Field(
+        default=True, description="false if the file could not be opened here; this is not a fault of the file"
+    )
     why_not: Text = ""
     lacks: Text = ""
-    is_whole: bool = Field(default=True, description="false: bounds ended the inspection before its end")
+    is_whole: bool = Field(default=True, description="false if limits stopped the inspection before its end")
     encoding: str = ""
     rows: int | None = None
     columns: tuple[Text, ...] = ()

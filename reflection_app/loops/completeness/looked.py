@@ -18,9 +18,9 @@ LONGEST_WORDS = 300
 
 
 class Holds(StrEnum):
-    """Whether a file shows what it must. NOT_LOOKED_AT is no model's answer: nobody looked, see WhyNotLooked.
+    """Result of a visual check. NOT_LOOKED_AT: no model inspected the file, see WhyNotLooked.
 
-    CANNOT_TELL: it looked, and could not say, or did not see all pages.
+    CANNOT_TELL: a model inspected it, but could not decide or did not see all pages.
     """
 
     YES = "yes"
@@ -30,7 +30,7 @@ class Holds(StrEnum):
 
 
 class WhyNotLooked(StrEnum):
-    """Why nobody looked at a file. The registry has the words (core/registry.py)."""
+    """Reason no model inspected a file. The labels are in core/registry.py."""
 
     NO_MODEL = "no_model"
     NO_PAGES = "no_pages"
@@ -42,7 +42,7 @@ class WhyNotLooked(StrEnum):
 
 
 class SeenPage(Value):
-    """A page as it was shown to the model, in pixels."""
+    """A page as shown to the model, with its size in pixels."""
 
     page: int = Field(ge=1)
     width: int = Field(ge=1)
@@ -61,8 +61,8 @@ class Look(Recorded):
     attachment: UUID | None = None
     shows: Text
     holds: Holds = Field(
-        description="not_looked_at: nobody looked, which says nothing of the file; cannot_tell: a model looked, and "
-        "could not say, or did not see all pages"
+        description="not_looked_at: no model inspected the file, so nothing is known about it; cannot_tell: a "
+        "model inspected it, but could not decide or did not see all pages"
     )
     why_not: WhyNotLooked | None = None
     error: Text = ""

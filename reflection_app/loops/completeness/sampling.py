@@ -18,7 +18,7 @@ class When(StrEnum):
 
 
 class CheckArm(StrEnum):
-    """The result of a run's draw."""
+    """Result of sampling a run."""
 
     CHECKED = "checked"
     NOT_SAMPLED = "not_sampled"

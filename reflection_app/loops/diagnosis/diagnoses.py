@@ -29,7 +29,7 @@ class FailureSeverity(StrEnum):
 
 
 class Remedy(StrEnum):
-    """What a corrective action comes down to, for code that has to act on it."""
+    """Type of a corrective action, for programs that act on it."""
 
     FIX_AND_RETRY = "fix_and_retry"
     RETRY_LATER = "retry_later"
@@ -55,9 +55,9 @@ class CorrectiveAction(Value):
 
 
 class Source(StrEnum):
-    """Where a diagnosis comes from. MEANING: a classifier of what errors mean was sure.
+    """Source of a diagnosis. MEANING: a classifier of error meanings was confident.
 
-    NONE: no fix pair and no rule fitted, and no model gave a usable answer.
+    NONE: no fix pair or rule matched, and no model gave a usable answer.
     """
 
     FIX_PAIR = "fix_pair"
@@ -220,7 +220,7 @@ class FixOutcome(Value):
 
 
 class FailureChecklist(Value):
-    """Whether what is kept of a failure is enough to act on, and to learn from."""
+    """Checks that a failure record contains enough to act on and to learn from."""
 
     names_the_tool: bool
     has_the_params: bool

@@ -19,7 +19,7 @@ CODES = frozenset(code.value for code in ErrorClass)
 
 
 class CheckItem(Value):
-    """One line of a checklist. `ok` is None where nothing can tell yet, or it does not apply."""
+    """One checklist item. `ok` is None if it is not yet known or does not apply."""
 
     name: str
     ok: bool | None

@@ -12,7 +12,7 @@ from reflection_app.loops.verdicts import IssueCategory, Score
 
 
 class ErrorClass(StrEnum):
-    """The codes of the design seed, which reports carry."""
+    """Codes of the error classes in reflection reports."""
 
     MODEL_CAPABILITY = "3.3.1"
     DECISION_ERROR = "3.3.2"
@@ -22,7 +22,7 @@ class ErrorClass(StrEnum):
 
 
 class AlikeBy(StrEnum):
-    """Which way two issues were found to be one mistake."""
+    """Method that identified two issues as the same mistake."""
 
     WORDS = "words"
     MEANING = "meaning"
@@ -30,10 +30,10 @@ class AlikeBy(StrEnum):
 
 
 class SimilarIssue(Value):
-    """An issue of an earlier report on the same agent that is the same mistake as one of now.
+    """An issue of an earlier report on the same agent that matches a current issue.
 
-    `similarity`, 0–1, is how sure that is: by meaning the chance of it, by words the share of words that both have,
-    and 1 where the reflector said so and quoted the earlier one.
+    `similarity`, 0–1, is the confidence in the match: the probability if matched by meaning, or the share of common
+    words if matched by words. It is 1 if the reflector matched and quoted the earlier issue.
     """
 
     reflection_id: str = ""
@@ -45,7 +45,7 @@ class SimilarIssue(Value):
 
 
 class UnknownBy(StrEnum):
-    """How it was found that an agent said that it does not know."""
+    """Method that detected an agent's statement that it does not know something."""
 
     AGENT = "agent"
     REFLECTOR = "reflector"
@@ -54,9 +54,9 @@ class UnknownBy(StrEnum):
 
 
 class SaidUnknown(Value):
-    """What reading an attempt by its meaning came to: the sentence that says most clearly that something is not known.
+    """Result of reading an attempt by meaning: the sentence that states most clearly that something is not known.
 
-    None where `quote` is empty. `found_nothing` names the tools whose last call in the run came back with nothing.
+    None was found if `quote` is empty. `found_nothing` names the tools whose last call in the run returned nothing.
     """
 
     quote: Text = ""
@@ -64,9 +64,9 @@ class SaidUnknown(Value):
 
 
 class SimilarIssues(Value):
-    """What was found among the last `looked_at` reports on the agent.
+    """Matches among the last `looked_at` reports on the agent.
 
-    `unknown` is None where the attempt was not read by meaning: no model, or a journal from before.
+    `unknown` is None if the attempt was not read by meaning: no model, or a journal of an older version.
     """
 
     looked_at: int = 0
@@ -75,10 +75,10 @@ class SimilarIssues(Value):
 
 
 class FailureFacts(Value):
-    """What is known of an attempt that fell short. The class follows from this alone.
+    """Known facts about an unsuccessful attempt. They alone determine the error class.
 
-    `quote` are the words in which the agent said that it does not know, `unknown_by` how they were found, and
-    `found_nothing` the tools that came back with nothing; `interruption` says what broke off and where.
+    `quote` is the agent's statement that it does not know something, `unknown_by` the method that detected it, and
+    `found_nothing` the tools that returned nothing. `interruption` describes what broke off and where.
     """
 
     is_completed: bool

@@ -63,7 +63,7 @@ class KeptReport(Value):
 
 
 class ProposalKind(StrEnum):
-    """Kinds of the notebook's entries."""
+    """Kind of a notebook entry."""
 
     ERROR_NOTE = "error_note"
     ANTI_PATTERN = "anti_pattern"

@@ -117,7 +117,7 @@ class Planned(Value):
 
 
 class RepairStatus(StrEnum):
-    """How a repair step stands. `written`: something was written, and nothing shows that it mends anything."""
+    """Status of a repair step. `written`: text was written, but nothing shows that it fixes anything."""
 
     PENDING = "pending"
     COMPLETED = "completed"

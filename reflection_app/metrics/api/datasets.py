@@ -20,7 +20,9 @@ from reflection_app.metrics.datasets.rows import CriticRow, PreferenceRow, RunRo
 class DatasetPageQuery(DatasetQuery):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limit: int = Field(default=50, ge=1, le=200, description="how many at most; where rows are far between, fewer")
+    limit: int = Field(
+        default=50, ge=1, le=200, description="maximum number of rows; fewer if matching rows are sparse"
+    )
 
 
 class ExportQuery(DatasetQuery):
@@ -32,9 +34,9 @@ class ExportQuery(DatasetQuery):
 class DatasetPage(Answer):
     """One page of rows, oldest first: follow `next` until it is null."""
 
-    next: str | None = Field(description="the address of the next page, of rows as they stood at the same moment")
+    next: str | None = Field(description="URL of the next page, with rows as of the same time, or null")
     until: AwareDatetime = Field(
-        description="rows before this moment, as they stood then; ask for it to read them again"
+        description="snapshot time: rows are from before it and as of then; send it again to read the same rows"
     )
     schema_version: int
 
@@ -54,9 +56,9 @@ class CriticPage(DatasetPage):
 class DatasetAnswer(Answer):
     kind: DatasetKind
     schema_version: int
-    scopes: str = Field(description="what a key needs to read it")
+    scopes: str = Field(description="scopes that an API key needs to read it")
     columns: list[ColumnAnswer]
-    formats: list[FileFormat] = Field(description="of the files that this desk can write")
+    formats: list[FileFormat] = Field(description="file formats that this server can write")
 
 
 class DatasetList(Answer):
@@ -70,7 +72,7 @@ class Datasets(DeskView):
             raise NotFound(f"There is no data set {kind[:40]!r}; there are {', '.join(DatasetKind)}.")
         return DATASETS[DatasetKind(kind)]
 
-    @read("list_datasets", "Which data sets there are, with their columns", may=Permission.READ)
+    @read("list_datasets", "List datasets and their columns", may=Permission.READ)
     def list(self) -> DatasetList:
         return DatasetList(
             results=[
@@ -85,29 +87,29 @@ class Datasets(DeskView):
             ]
         )
 
-    @read("read_runs_dataset", "Finished runs with all that was said of them, oldest first", may=Permission.READ)
+    @read("read_runs_dataset", "List rows of the runs dataset, oldest first", may=Permission.READ)
     def runs(self, query: DatasetPageQuery) -> RunsPage:
         return self._page(RunsPage, DatasetKind.RUNS, query)
 
-    @read("read_preferences_dataset", "Pairs of attempts of which one is better", may=Permission.READ)
+    @read("read_preferences_dataset", "List rows of the preferences dataset", may=Permission.READ)
     def preferences(self, query: DatasetPageQuery) -> PreferencesPage:
-        """`prompt`, `chosen` and `rejected` are named as trainers of direct preference optimisation read them."""
+        """The columns `prompt`, `chosen` and `rejected` have the names that DPO trainers expect."""
         return self._page(PreferencesPage, DatasetKind.PREFERENCES, query)
 
-    @read("read_critic_dataset", "Critics' verdicts with what people decided about them", may=Permission.READ)
+    @read("read_critic_dataset", "List rows of the critic dataset", may=Permission.READ)
     def critic(self, query: DatasetPageQuery) -> CriticPage:
         return self._page(CriticPage, DatasetKind.CRITIC, query)
 
     @read(
         "export_dataset",
-        "A data set as a file, sent while it is read",
+        "Export a dataset as a file",
         may=Permission.READ,
         answer=str,
         media_type=MEDIA_TYPES[FileFormat.JSONL],
         also=(MEDIA_TYPES[FileFormat.CSV].partition(";")[0],),
     )
     def export(self, dataset: Dataset, query: ExportQuery) -> StreamingHttpResponse:
-        """The header `Dataset-Until` tells up to which moment. A file that broke off is gone on with by `cursor`."""
+        """Streams the file. The header `Dataset-Until` is the snapshot time. `cursor` resumes an interrupted file."""
         request = self.request._request  # noqa: SLF001 - the documented way to Django's own request
         return exported(request, dataset, asked_of(self.project, query), form=query.format, actor=self.actor)
 

@@ -44,14 +44,14 @@ class ChosenQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     since: Day | None = Field(
-        default=None, description=f"the first day, in UTC; without it the {USUAL_DAYS} days up to `until`"
+        default=None, description=f"first day, in UTC; default: the {USUAL_DAYS} days up to `until`"
     )
-    until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
-    agent: AgentFilter = Field(default="", max_length=120, description="of this agent's tasks")
-    mode: Mode | None = Field(default=None, description="of runs of this loop")
-    model: Name = Field(default="", max_length=200, description="of runs whose attempts this model made")
-    kind: Name = Field(default="", max_length=60, description="of tasks of this type")
-    scripted: bool = Field(default=False, description="of runs of the scripted model instead, which are no others'")
+    until: Day | None = Field(default=None, description="last day, in UTC; default: today")
+    agent: AgentFilter = Field(default="", max_length=120, description="only tasks of this agent")
+    mode: Mode | None = Field(default=None, description="only runs of this loop")
+    model: Name = Field(default="", max_length=200, description="only runs whose attempts this model made")
+    kind: Name = Field(default="", max_length=60, description="only tasks of this type")
+    scripted: bool = Field(default=False, description="only runs of the scripted model, which are otherwise excluded")
 
 
 def chosen_by(query: ChosenQuery) -> Chosen:
@@ -81,39 +81,41 @@ def _wrong(name: str, message: str) -> InvalidInput:
 class BehindQuery(ChosenQuery, PageQuery):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    figure: Name = Field(max_length=60, description="the name of a figure, or of a family of bars")
+    figure: Name = Field(max_length=60, description="name of a figure or of a group of bars")
     key: Name = Field(
-        default="", max_length=300, description="of a share `yes` or `no`; of bars which one; of spend `role|model`"
+        default="",
+        max_length=300,
+        description="for a share `yes` or `no`; for bars the key of the bar; for spend `role|model`",
     )
 
 
 class Figures(DeskView):
-    @read("get_metrics", "The metrics of a period", may=Permission.READ_METRICS)
+    @read("get_metrics", "Get the metrics of a period", may=Permission.READ_METRICS)
     def retrieve(self, query: ChosenQuery) -> MetricsAnswer:
         return metrics_answer(metrics_of(self.project.pk, chosen_by(query)))
 
     @read(
         "get_metrics_table",
-        "The same as lines of a table, in CSV",
+        "Get the metrics of a period as CSV",
         may=Permission.READ_METRICS,
         media_type="text/csv",
     )
     def table(self, query: ChosenQuery) -> str:
-        """A cell that a spreadsheet would take for a formula begins with an apostrophe."""
+        """Cells that a spreadsheet would read as a formula start with an apostrophe."""
         return as_csv(metrics_of(self.project.pk, chosen_by(query)))
 
     @read(
         "get_review_metrics",
-        "The queue of reviews as it is, and the decisions of a period",
+        "Get review queue and decision metrics",
         may=Permission.READ_METRICS,
     )
     def of_reviews(self, query: ChosenQuery) -> ReviewMetricsAnswer:
-        """What people say blindly is in none of it before all of them have spoken."""
+        """Blind opinions are excluded until all reviewers have submitted theirs."""
         return ReviewMetricsAnswer.from_row(review_figures(self.project.pk, chosen_by(query)))
 
     @read(
         "list_runs_behind_metrics",
-        "The runs that a figure, or a bar, was counted from, newest first",
+        "List runs behind a figure, newest first",
         may=Permission.READ_METRICS,
     )
     def runs(self, query: BehindQuery) -> RunsBehindPage:
@@ -125,7 +127,7 @@ class Figures(DeskView):
             raise InvalidInput(_("No runs found for this metric or key."), errors=wrong) from None
         return self.page(RunsBehindPage, runs.defer("spec", "edited_prompts"), query)
 
-    @read("get_metric_definitions", "What each figure of runs is", may=Permission.READ_METRICS)
+    @read("get_metric_definitions", "List the definitions of run metrics", may=Permission.READ_METRICS)
     def definitions(self) -> DefinitionsAnswer:
         results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=str(one.meaning)) for one in DEFINITIONS]
         return DefinitionsAnswer(results=results)
@@ -137,21 +139,22 @@ class Figures(DeskView):
 class CalibrationQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    since: Day | None = Field(default=None, description="the first day of the verdicts, in UTC; without it 30 days")
-    until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
-    agent: AgentFilter = Field(default="", max_length=120, description="of this agent's tasks")
-    mode: Mode | None = Field(default=None, description="of runs of this loop")
-    kind: Name = Field(default="", max_length=60, description="of tasks of this type")
+    since: Day | None = Field(default=None, description="first day of the verdicts, in UTC; default: the last 30 days")
+    until: Day | None = Field(default=None, description="last day, in UTC; default: today")
+    agent: AgentFilter = Field(default="", max_length=120, description="only tasks of this agent")
+    mode: Mode | None = Field(default=None, description="only runs of this loop")
+    kind: Name = Field(default="", max_length=60, description="only tasks of this type")
 
 
 class Calibration(DeskView):
     @read(
         "get_calibration",
-        "What critics said against what people said, critic by critic",
+        "Compare critics' verdicts with human verdicts",
         may=Permission.READ_METRICS,
     )
     def retrieve(self, query: CalibrationQuery) -> CalibrationAnswer:
-        """Verdicts weigh by how likely a policy was to put them before people. What several people judge blindly
-        counts once it is settled. Imported judgements have no day or agent, so all of them count."""
+        """Verdicts are weighted inversely to their probability of being selected for review by a policy. A blind panel
+        counts once it is settled. Imported judgments have no day or agent, so all of them count.
+        """
         chosen = chosen_by(ChosenQuery(**query.model_dump()))
         return calibration_answer(calibration_figures(self.project.pk, chosen), chosen)

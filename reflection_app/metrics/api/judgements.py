@@ -19,11 +19,12 @@ EXAMPLE = {
 
 
 class LabelsInput(Value):
-    """Rows have `item`, `model`, `critic_verdict`, `person_verdict`; also `person`, `confidence`, `prompt_version`
-    and `text`. `item` is the ID of a run or of an attempt, another name, or a short text."""
+    """Required: `item`, `model`, `critic_verdict`, `person_verdict`. Optional: `person`, `confidence`, `prompt_version`
+    and `text`. `item` is the ID of a run or of an attempt, another name, or a short text.
+    """
 
     name: Text = Field(default="", max_length=LONGEST_NAME)
-    content: str = Field(min_length=1, description="CSV with a header, or one JSON object on each line")
+    content: str = Field(min_length=1, description="CSV with a header, or one JSON object per line")
 
 
 class LabelImportAnswer(Answer):
@@ -35,7 +36,7 @@ class LabelImportAnswer(Answer):
 class Labels(DeskView):
     @change(
         "import_labels",
-        "Import labels from CSV or JSON Lines into calibration",
+        "Import calibration labels from CSV or JSON Lines",
         may=Permission.IMPORT_JUDGEMENTS,
         what="import",
         status=201,

@@ -80,30 +80,30 @@ class DatasetQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    since: Since | None = Field(
-        default=None, description="a moment, or a day in UTC: only rows whose `at` is not before it"
-    )
+    since: Since | None = Field(default=None, description="time, or day in UTC: only rows whose `at` is not earlier")
     until: Until | None = Field(
         default=None,
-        description="a moment, or a day in UTC with which it ends: only rows whose `at` is before it, as they stood "
-        "then. Without it, and where it is later, a few seconds ago; the answer tells which moment that was",
+        description="time, or last day in UTC: only rows whose `at` is earlier, as of that time. Default and "
+        "maximum: a few seconds ago; the response contains the time used",
     )
-    agent: AgentFilter = Field(default="", max_length=120, description="of this agent's tasks")
-    kind: Name = Field(default="", max_length=60, description="of tasks of this type")
-    mode: Mode | None = Field(default=None, description="of runs of this loop")
-    outcome: Outcome | None = Field(default=None, description="of runs that ended so")
+    agent: AgentFilter = Field(default="", max_length=120, description="only tasks of this agent")
+    kind: Name = Field(default="", max_length=60, description="only tasks of this type")
+    mode: Mode | None = Field(default=None, description="only runs of this loop")
+    outcome: Outcome | None = Field(default=None, description="only runs with this outcome")
     metadata: Metadata = Field(
-        default_factory=dict, description='a JSON object that the task\'s metadata holds, such as {"team": "search"}'
+        default_factory=dict,
+        description='JSON object that the task\'s metadata must contain, such as {"team": "search"}',
     )
-    scripted: bool = Field(default=False, description="of runs of the scripted model instead, which are no others'")
+    scripted: bool = Field(default=False, description="only runs of the scripted model, which are otherwise excluded")
     anonymous: bool = Field(
         default=False,
-        description="people by made-up names, also where a text names them; no mail addresses in any text",
+        description="replace people's names with pseudonyms, also within texts, and remove all email addresses "
+        "from texts",
     )
     cursor: str | None = Field(
         default=None,
         max_length=100,
-        description="where to go on: that of `next`, or `at` and `id` of the last row you have, with a ~ between",
+        description="position to continue from: that of `next`, or `at` and `id` of the last row you have, joined by ~",
     )
 
 

@@ -42,7 +42,7 @@ class ColumnAnswer(Answer):
     is_list: bool
     may_be_null: bool
     description: str
-    fields: list["ColumnAnswer"] = Field(description="of an object, or of each of a list of objects")
+    fields: list["ColumnAnswer"] = Field(description="fields of an object, or of each object in a list")
 
     @property
     def words(self) -> str:

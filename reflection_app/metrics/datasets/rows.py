@@ -17,8 +17,8 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 
 
 class DatasetRow(Answer):
-    id: str = Field(description="of the row; the same row has it in every read")
-    at: AwareDatetime = Field(description="what rows are ordered by and `since` and `until` are compared with")
+    id: str = Field(description="ID of the row, the same in every read")
+    at: AwareDatetime = Field(description="time by which rows are sorted and filtered with `since` and `until`")
 
     @property
     def told_of(self) -> UUID | None:
@@ -31,50 +31,48 @@ class OfTask(DatasetRow):
 
     run_id: UUID
     task_id: UUID
-    external_id: str | None = Field(description="as the task was handed in with")
-    agent: str = Field(description="the agent that the task names; empty where it names none")
-    kind: str = Field(description="the task's type")
-    mode: Mode = Field(description="the loop that the run went through")
-    metadata: dict[str, JsonValue] = Field(description="as the task was handed in with")
+    external_id: str | None = Field(description="as submitted with the task")
+    agent: str = Field(description="agent of the task; empty if none")
+    kind: str = Field(description="type of the task")
+    mode: Mode = Field(description="loop of the run")
+    metadata: dict[str, JsonValue] = Field(description="as submitted with the task")
 
 
 # Runs: what was asked, what was tried, who judged it how, and what came of it.
 
 
 class DatasetAttempt(Answer):
-    number: int = Field(description="from 1 within the run")
+    number: int = Field(description="number within the run, from 1")
     content: str
-    cut_off: bool = Field(
-        validation_alias="is_cut_off", description="whether it is the beginning of an answer that never came to its end"
-    )
-    model: str = Field(description="which model made it; empty where that is not known")
-    inherited: bool = Field(description="whether a fork took it over from the run that it was forked from")
+    cut_off: bool = Field(validation_alias="is_cut_off", description="true if the answer was cut off")
+    model: str = Field(description="model that made the attempt; empty if unknown")
+    inherited: bool = Field(description="true if a fork inherited it from its parent run")
     created_at: AwareDatetime
 
 
 class DatasetVerdict(Answer):
-    attempt: int = Field(description="the number of the attempt")
+    attempt: int = Field(description="number of the attempt")
     referee: str = Field(description="`self`, `critic`, `generated_tests`, `tool`, `tests` or `person`, weakest first")
     verdict: VerdictName
     score: float = Field(description="0 to 100")
-    confidence: float | None = Field(description="0 to 1, where the referee gave it")
+    confidence: float | None = Field(description="0 to 1; null if the evaluator gave none")
     issues: list[Issue]
-    ratings: list[Rating] = Field(description="by the project's rubric; none where the run began without one")
+    ratings: list[Rating] = Field(description="by the project's rubric; empty if the run began without one")
     created_at: AwareDatetime
 
 
 class DatasetDecision(Answer):
     review_id: UUID
-    attempt: int = Field(description="the number of the attempt that the decision is on")
+    attempt: int = Field(description="number of the attempt that was decided on")
     asked_because: ReviewReason
     decision: Decision
-    verdict: VerdictName = Field(description="the verdict that holds since")
+    verdict: VerdictName = Field(description="resulting verdict")
     score: float
-    issues: list[Issue] = Field(description="as they stand after the person has edited them")
-    ratings: list[Rating] = Field(description="by the project's rubric; none where the run began without one")
+    issues: list[Issue] = Field(description="as edited by the reviewer")
+    ratings: list[Rating] = Field(description="by the project's rubric; empty if the run began without one")
     reason: str
-    by: str = Field(description="who decided; a made-up name where the data set is anonymous")
-    by_key: bool = Field(description="whether a key decided, and no person")
+    by: str = Field(description="who decided; a pseudonym if the dataset is anonymous")
+    by_key: bool = Field(description="true if an API key decided instead of a person")
     decided_at: AwareDatetime
 
 
@@ -83,38 +81,39 @@ class DatasetLesson(Answer):
     version: int
     kind: str
     name: str
-    text: str = Field(description="as the run was told it; empty where it was withheld")
+    text: str = Field(description="as injected into the prompt; empty if held out")
     withheld: bool = Field(
-        validation_alias="is_withheld", description="whether chance kept it from the run, to measure what lessons do"
+        validation_alias="is_withheld",
+        description="true if held out from the run at random, to measure the effect of lessons",
     )
 
 
 class RunRow(DatasetRow):
-    """One finished run with all that was said of it; `id` is the run's, `at` when it finished."""
+    """One finished run with its attempts, verdicts and decisions. `id` is the run's, `at` when it finished."""
 
     task_id: UUID
-    external_id: str | None = Field(description="as the task was handed in with")
-    parent_id: UUID | None = Field(description="the run that it was forked from")
-    agent: str = Field(description="the agent that the task names; empty where it names none")
-    kind: str = Field(description="the task's type")
-    mode: Mode = Field(description="the loop that the run went through")
-    metadata: dict[str, JsonValue] = Field(description="as the task was handed in with")
+    external_id: str | None = Field(description="as submitted with the task")
+    parent_id: UUID | None = Field(description="run that it was forked from, or null")
+    agent: str = Field(description="agent of the task; empty if none")
+    kind: str = Field(description="type of the task")
+    mode: Mode = Field(description="loop of the run")
+    metadata: dict[str, JsonValue] = Field(description="as submitted with the task")
     objective: str
     outcome: Outcome
-    answer: str | None = Field(description="the content of the attempt that the run keeps")
-    answer_attempt: int | None = Field(description="its number")
-    answer_score: float | None = Field(description="its score by the strongest referee that judged it")
-    answer_referee: str | None = Field(description="that referee")
+    answer: str | None = Field(description="content of the run's final attempt")
+    answer_attempt: int | None = Field(description="number of that attempt")
+    answer_score: float | None = Field(description="score of that attempt from its strongest evaluator")
+    answer_referee: str | None = Field(description="evaluator that gave the score")
     attempts: list[DatasetAttempt]
     verdicts: list[DatasetVerdict] = Field(description="oldest first")
-    decision: DatasetDecision | None = Field(description="the newest decision of a person")
+    decision: DatasetDecision | None = Field(description="latest decision by a person")
     decisions: list[DatasetDecision] = Field(description="all decisions in force, oldest first")
-    lessons: list[DatasetLesson] = Field(description="that the notebook had for the run, in their order")
+    lessons: list[DatasetLesson] = Field(description="lessons that the notebook had for the run, in order")
     prompt_tokens: int
     completion_tokens: int
     llm_calls: int
-    cost_usd: float | None = Field(description="null where the cost of some call is not known")
-    known_cost_usd: float = Field(description="what is known of it")
+    cost_usd: float | None = Field(description="null if the cost of any call is unknown")
+    known_cost_usd: float = Field(description="known part of the cost")
     created_at: AwareDatetime
 
     @property
@@ -126,7 +125,7 @@ class RunRow(DatasetRow):
 
 
 class PreferenceSource(StrEnum):
-    """Where a preference is from, strongest first."""
+    """Source of a preference, strongest first."""
 
     EDIT = "edit"
     PICK = "pick"
@@ -141,36 +140,40 @@ class PreferenceSource(StrEnum):
 class PreferenceRow(DatasetRow):
     """Two attempts at one objective; `id` is the run's and the pair's place in it, `at` when the run finished.
 
-    Of a blind comparison `id` is the judgement's, and `at` when it was given.
+    For a blind comparison, `id` is the judgment's, and `at` when it was submitted.
     """
 
-    run_id: UUID | None = Field(description="of the chosen one; null where a pipeline handed the pair in")
+    run_id: UUID | None = Field(description="run of the chosen attempt; null if a pipeline submitted the pair")
     task_id: UUID | None
-    external_id: str | None = Field(description="as the task was handed in with")
-    agent: str = Field(description="the agent that the task names; empty where it names none")
-    kind: str = Field(description="the task's type")
-    mode: Mode | None = Field(description="the loop that the run went through")
-    metadata: dict[str, JsonValue] = Field(description="as the task was handed in with")
+    external_id: str | None = Field(description="as submitted with the task")
+    agent: str = Field(description="agent of the task; empty if none")
+    kind: str = Field(description="type of the task")
+    mode: Mode | None = Field(description="loop of the run")
+    metadata: dict[str, JsonValue] = Field(description="as submitted with the task")
     source: PreferenceSource = Field(
-        description="`edit`: a person rewrote the rejected one, in its review or in a fork; `pick`: a person kept the "
-        "chosen one instead; `pairwise`: a person found it better, blindly; else the referee whose word on the chosen "
-        "one decides"
+        description="`edit`: a person rewrote the rejected attempt, in its review or in a fork; `pick`: a person "
+        "picked the chosen one instead; `pairwise`: a person preferred it in a blind comparison; "
+        "otherwise the evaluator whose verdict on the chosen one decides"
     )
-    prompt: str = Field(description="the objective")
+    prompt: str = Field(description="objective of both attempts")
     chosen: str
     rejected: str
     chosen_attempt: int | None
-    rejected_attempt: int | None = Field(description="of the same run, unless `rejected_run_id` names another")
-    difference: str | None = Field(
-        default=None, description="of an `edit`, what was changed, as a unified diff; null where too long"
+    rejected_attempt: int | None = Field(
+        description="number within the same run, unless `rejected_run_id` names another"
     )
-    chosen_score: float | None = Field(description="by the strongest referee that judged it")
+    difference: str | None = Field(
+        default=None, description="for an `edit`, unified diff of the change; null if too long"
+    )
+    chosen_score: float | None = Field(description="score from its strongest evaluator")
     rejected_score: float | None
     chosen_referee: str | None
     rejected_referee: str | None
-    margin: float | None = Field(description="the difference of the scores, where one kind of referee gave both")
+    margin: float | None = Field(
+        description="difference of the scores if both are from the same kind of evaluator, otherwise null"
+    )
     rejected_run_id: UUID | None = Field(
-        default=None, description="of a blind comparison of two runs, that of the rejected one"
+        default=None, description="run of the rejected attempt, for a blind comparison of two runs"
     )
 
 
@@ -178,22 +181,24 @@ class PreferenceRow(DatasetRow):
 
 
 class CriticRow(OfTask):
-    """A critic's verdict and a person's word on it; `id` is the review's, `at` when it was decided."""
+    """A critic's verdict and the human decision on it; `id` is the review's, `at` when it was decided."""
 
     objective: str
     attempt: int
-    content: str = Field(description="of the attempt")
+    content: str = Field(description="content of the attempt")
     critic_model: str
-    critic_prompt_version: str = Field(description="of the critic's prompts; the same text has the same version")
+    critic_prompt_version: str = Field(
+        description="version of the critic's prompts; identical text has the same version"
+    )
     critic_verdict: VerdictName
     critic_score: float
     critic_confidence: float | None
     critic_issues: list[Issue]
     human_verdict: VerdictName
     human_score: float
-    human_issues: list[Issue] = Field(description="as they stand after the person has edited them")
+    human_issues: list[Issue] = Field(description="as edited by the reviewer")
     human_reason: str
-    overruled: bool = Field(description="whether people gave another verdict, or overruled the score or the issues")
+    overruled: bool = Field(description="true if people changed the verdict, the score or the issues")
     asked_because: ReviewReason
-    reviewers: int = Field(description="how many people judged, blind where they were several")
-    by: str = Field(description="who decided; a made-up name where the data set is anonymous")
+    reviewers: int = Field(description="number of people who judged, blindly if there were several")
+    by: str = Field(description="who decided; a pseudonym if the dataset is anonymous")

@@ -25,48 +25,50 @@ from reflection_app.notebook.conflicts import (
 )
 
 EXAMPLES: dict[str, Any] = {
-    "One holds instead of the other": {
+    "Replace one entry with the other": {
         "settlement": "supersede",
         "stays": "01890a5d-ac96-774b-bcce-b302099a8057",
         "first_expected_version": 2,
         "second_expected_version": 1,
     },
-    "Merged in other words": {
+    "Merge with new text": {
         "settlement": "merge",
         "stays": "01890a5d-ac96-774b-bcce-b302099a8057",
         "words": {"name": "Force pushes", "content": "Force-push to your own branches only."},
     },
-    "Both are kept": {"settlement": "keep_both", "reason": "They are about two services."},
+    "Retain both": {"settlement": "keep_both", "reason": "They are about two services."},
 }
 
 
 class SuggestionAnswer(Answer):
-    """What became of asking a model; `words` are null until there are some, and where it failed."""
+    """Merge suggestion requested from a model; `words` are null until there is one, and if the request failed."""
 
     run_id: UUID = Field(validation_alias="pk")
     state: str
     outcome: str | None
     error: str
-    cost_usd: KnownCost = Field(description="null where the cost of some call is not known")
+    cost_usd: KnownCost = Field(description="null if the cost of any call is unknown")
     words: dict[str, Any] | None = Field(description="name, description, content, and a note for the curator")
 
 
 class ConflictAnswer(Answer):
-    """Two entries that say nearly the same, or the opposite, or of which one narrows the other."""
+    """Two entries that are near-duplicates, contradict each other, or of which one refines the other."""
 
     id: UUID
     kind: ConflictKind
     state: ConflictState
     first: EntryAnswer
     second: EntryAnswer
-    text_likeness: float = Field(description="shared telling words, from 0 to 1")
-    meaning_likeness: float | None = Field(description="nearness of meaning, where both had a vector")
-    words: list[str] = Field(description="telling words that both have")
+    text_likeness: float = Field(description="share of common distinctive words, 0 to 1")
+    meaning_likeness: float | None = Field(
+        description="similarity of meaning; null unless both entries have embeddings"
+    )
+    words: list[str] = Field(description="distinctive words that both entries contain")
     settlement: Annotated[Settlement | None, OrNull]
     settled_by: Annotated[str | None, OrNull] = Field(validation_alias="settled_by_label")
     settled_at: AwareDatetime | None
     reason: str
-    gone_id: UUID | None = Field(description="the entry that was merged or superseded")
+    gone_id: UUID | None = Field(description="entry that was merged or superseded")
     suggestion: SuggestionAnswer | None
     created_at: AwareDatetime
 
@@ -76,7 +78,7 @@ class ConflictPage(PageAnswer):
 
 
 class ConflictFilters(PageQuery):
-    state: ConflictState | None = Field(default=None, description="every state where left out")
+    state: ConflictState | None = Field(default=None, description="default: every state")
     kind: ConflictKind | None = None
 
 
@@ -88,48 +90,54 @@ class Conflicts(DeskView):
     def get_object(self, conflict_id: UUID) -> Conflict:
         return conflict_for(self.project, conflict_id)
 
-    @read("list_conflicts", "Conflicts of entries, newest first", may=Permission.READ_NOTEBOOK)
+    @read("list_conflicts", "List conflicts, newest first", may=Permission.READ_NOTEBOOK)
     def list(self, query: ConflictFilters) -> ConflictPage:
         rows = conflict_rows(self.project.pk, **query.get_filters())
         return self.page(ConflictPage, rows, query, each=conflict_answer)
 
-    @read("get_conflict", "One conflict", may=Permission.READ_NOTEBOOK)
+    @read("get_conflict", "Get a conflict", may=Permission.READ_NOTEBOOK)
     def retrieve(self, conflict: Conflict) -> ConflictAnswer:
         return conflict_answer(conflict)
 
     @change(
         "settle_conflict",
-        "Settle a conflict: merge the two, keep both, or let one hold instead of the other",
+        "Resolve a conflict between two entries",
         may=Permission.CURATE,
         what="settlement",
         problems=(409,),
         examples=EXAMPLES,
     )
     def settle(self, conflict: Conflict, body: SettleInput) -> ConflictAnswer:
-        """Needs the scope `reviews:write` besides. 409 names who was quicker, or who changed an entry meanwhile."""
+        """409 names who resolved the conflict, or changed an entry, in the meantime. Also needs the scope
+        `reviews:write`.
+        """
         return conflict_answer(settle(self.project, conflict.id, body, actor=self.actor))
 
     @change(
         "unsettle_conflict",
-        "Take a settlement back, as long as nothing was built on it",
+        "Undo the resolution of a conflict",
         may=Permission.CURATE,
         what="undo",
         problems=(409,),
     )
     def undo(self, conflict: Conflict, body: UnsettleInput) -> ConflictAnswer:
-        """Both entries are as before. Needs the scope `reviews:write` besides."""
+        """Restores both entries. Refused if later changes depend on the resolution. Also needs the scope
+        `reviews:write`.
+        """
         return conflict_answer(unsettle(self.project, conflict.id, body, actor=self.actor))
 
     @change(
         "suggest_merge",
-        "Ask a model for one entry in the place of the two; nothing is changed by it",
+        "Request a merge suggestion from a model",
         may=Permission.CURATE,
         what="request",
         status=202,
         problems=(409,),
     )
     def suggest_merge(self, conflict: Conflict, body: NoInput) -> ConflictAnswer:
-        """The suggestion stands in the conflict once its run has ended. Needs the scope `reviews:write` besides."""
+        """Changes no entry. The suggestion is in the conflict when its run has ended. Also needs the scope
+        `reviews:write`.
+        """
         suggest_merge(self.project, conflict.id, actor=self.actor)
         return conflict_answer(self.get_object(conflict.id))
 

@@ -37,7 +37,7 @@ from reflection_app.notebook.proposing import get_entry_for, propose_entry
 from reflection_app.sessions.models import Transcript
 
 PROPOSALS: dict[str, Any] = {
-    "A mistake": {
+    "Error note": {
         "kind": "error_note",
         "name": "Totals without tax",
         "description": "The total of order 4711 was given without tax.",
@@ -69,25 +69,29 @@ ORDERS = {
 
 
 class EntryQuery(PageQuery):
-    state: EntryState | None = Field(default=None, description="every state where left out")
+    state: EntryState | None = Field(default=None, description="default: every state")
     kind: EntryKind | None = None
     category: Text | None = Field(default=None, max_length=120)
-    agent: Text | None = Field(default=None, max_length=120, description="the entry's own agent")
+    agent: Text | None = Field(default=None, max_length=120, description="only entries of this agent")
     tag: Text | None = Field(default=None, max_length=60)
-    owner: Text | None = Field(default=None, max_length=150, description="the name of a member; empty is nobody")
-    flagged: bool = Field(default=False, description="those that screening found something in, which nobody cleared")
-    run: UUID | None = Field(default=None, description="entries that rest on this run")
-    transcript: UUID | None = Field(default=None, description="entries that rest on this session")
+    owner: Text | None = Field(
+        default=None, max_length=150, description="username of the owner; empty for entries without an owner"
+    )
+    flagged: bool = Field(default=False, description="only entries with safety flags that are not cleared")
+    run: UUID | None = Field(default=None, description="only entries based on this run")
+    transcript: UUID | None = Field(default=None, description="only entries based on this session")
     session: Text | None = Field(
         default=None,
         min_length=1,
         max_length=200,
-        description="entries that rest on the sessions with this `external_id`, or whose evidence has it as `session`",
+        description="only entries based on the sessions with this `external_id`, or whose evidence has it as `session`",
     )
     q: Text | None = Field(
-        default=None, max_length=200, description="words that all stand in it; to search, use recall"
+        default=None,
+        max_length=200,
+        description="words that an entry must all contain; for a ranked search, use recall",
     )
-    sort: EntrySort = Field(default=EntrySort.NEWEST, description="`stale`: the approved, longest untold first")
+    sort: EntrySort = Field(default=EntrySort.NEWEST, description="`stale`: approved entries, longest unused first")
 
 
 class Entries(DeskView):
@@ -97,7 +101,9 @@ class Entries(DeskView):
     def get_edited(self, entry: Entry) -> int:
         return entry.version
 
-    @read("list_entries", "Entries of the notebook, the newest first", may=Permission.READ_NOTEBOOK, problems=(404,))
+    @read(
+        "list_entries", "List notebook entries, newest first by default", may=Permission.READ_NOTEBOOK, problems=(404,)
+    )
     def list(self, query: EntryQuery) -> EntryListPage:
         given = [name for name in ("run", "transcript", "session") if getattr(query, name) is not None]
         if len(given) > 1:
@@ -132,7 +138,7 @@ class Entries(DeskView):
 
     @change(
         "propose_entry",
-        "Propose an entry; what the notebook has already is counted there",
+        "Propose an entry",
         may=Permission.PROPOSE_ENTRIES,
         what="entry",
         answers={200: ProposalAnswer, 201: ProposalAnswer},
@@ -140,11 +146,11 @@ class Entries(DeskView):
         location="notebook/entries/{entry[id]}",
     )
     def create(self, body: EntryInput) -> Response:
-        """201 where it is new, 200 where it was known. It is told to nobody before somebody has approved it.
+        """Returns 201 for a new entry, 200 for a known one. An entry is not used before it is approved.
 
-        Entries of one kind are the same only if their words are, apart from Unicode form (NFC) and runs of white space;
-        the agent and the labels do not matter. What is said otherwise under the same source is stored with the
-        evidence. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
+        Entries of one kind are the same only if their text is, apart from Unicode form (NFC) and runs of whitespace;
+        agent and labels do not matter. Different text under the same source is stored with the evidence. The same
+        evidence is counted once; a proposal without evidence is a separate occurrence.
         """
         proposed = propose_entry(self.project, body, actor=self.actor)
         answer = ProposalAnswer.from_row(proposed, entry=entry_answer(proposed.entry))
@@ -152,7 +158,7 @@ class Entries(DeskView):
 
     @read(
         "get_entry",
-        "One entry",
+        "Get an entry",
         may=Permission.READ_NOTEBOOK,
         tagged=True,
     )
@@ -161,15 +167,17 @@ class Entries(DeskView):
 
     @change(
         "edit_entry",
-        "Say an entry in other words, or label it otherwise; its state stays",
+        "Edit the text or labels of an entry",
         may=Permission.CURATE,
         what="edit",
         problems=(409,),
-        examples={"Other words": {"content": "Read gross_total.", "reason": "Shorter", "expected_version": 2}},
+        examples={"New text": {"content": "Read gross_total.", "reason": "Shorter", "expected_version": 2}},
         guarded=True,
     )
     def partial_update(self, entry: Entry, body: EntryEdit) -> EntryAnswer:
-        """What is left out stays. Needs the scope `reviews:write` besides, as every decision on an entry does."""
+        """Omitted fields and the state are unchanged. As every decision on an entry, it also needs the scope
+        `reviews:write`.
+        """
         if IF_MATCH.name in self.request.headers and body.expected_version is None:
             # The notebook locks its own rows: it is told which version was looked at.
             body = body.model_copy(update={"expected_version": entry.version})
@@ -204,14 +212,16 @@ NEWEST_VERSION_FIRST = Order(("number",), descending=True, position=TypeAdapter(
 class TwoVersions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    before: Version | None = Field(default=None, description="the one before the last, where left out")
-    after: Version | None = Field(default=None, description="the last one, where left out")
+    before: Version | None = Field(
+        default=None, description="earlier version; default: the one before the later version"
+    )
+    after: Version | None = Field(default=None, description="later version; default: the latest")
 
 
 class EntryHistory(Entries):
     @read(
         "list_entry_versions",
-        "What an entry was: who changed it how and why, the newest first",
+        "List versions of an entry, newest first",
         may=Permission.READ_NOTEBOOK,
     )
     def versions(self, entry: Entry, query: PageQuery) -> VersionPage:
@@ -220,7 +230,7 @@ class EntryHistory(Entries):
 
     @read(
         "compare_entry_versions",
-        "What one version of an entry says otherwise than another, field by field",
+        "Compare two versions of an entry",
         may=Permission.READ_NOTEBOOK,
     )
     def diff(self, entry: Entry, query: TwoVersions) -> VersionDiffAnswer:
@@ -233,7 +243,7 @@ class EntryHistory(Entries):
         fields = diff_of(kept[before], kept[after], fields=KEPT)
         return VersionDiffAnswer.model_validate({"before": before, "after": after, "fields": fields})
 
-    @read("list_entry_evidence", "Where what an entry says was found, the newest first", may=Permission.READ_NOTEBOOK)
+    @read("list_entry_evidence", "List evidence of an entry, newest first", may=Permission.READ_NOTEBOOK)
     def evidence(self, entry: Entry, query: PageQuery) -> EvidencePage:
         return self.page(EvidencePage, evidence_rows(self.project.pk, entry.id), query)
 
@@ -245,12 +255,12 @@ class EntriesOf(DeskView):
             return ({"run": str(get_run_for(self.project, **ids).pk)},)
         return rests_on(get_transcript_for(self.project, **ids))
 
-    @read("list_run_entries", "The entries of the notebook that rest on a run", may=Permission.READ_NOTEBOOK)
+    @read("list_run_entries", "List entries based on a run", may=Permission.READ_NOTEBOOK)
     def of_run(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:
         rows = entry_rows(self.project.pk, Listing(resting_on=resting_on))
         return self.page(EntryListPage, rows, query, answers=entry_answers)
 
-    @read("list_transcript_entries", "The entries of the notebook that rest on a session", may=Permission.READ_NOTEBOOK)
+    @read("list_transcript_entries", "List entries based on a session", may=Permission.READ_NOTEBOOK)
     def of_transcript(self, resting_on: tuple[dict[str, str], ...], query: PageQuery) -> EntryListPage:
         rows = entry_rows(self.project.pk, Listing(resting_on=resting_on))
         return self.page(EntryListPage, rows, query, answers=entry_answers)

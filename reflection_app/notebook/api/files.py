@@ -33,7 +33,7 @@ EXAMPLES = {
 
 
 class FileInput(Value):
-    """A file: as text, or in Base64 where it is an archive. Its name is told and looked at for its ending."""
+    """A file: as text, or in Base64 if it is an archive. The file name is shown, and its extension is checked."""
 
     name: str = Field(min_length=1, max_length=300)
     content: str | None = None
@@ -65,8 +65,8 @@ class ImportLine(Answer):
     kind: str
     name: str
     step: Literal["add", "change", "same", "twice", "decided"]
-    entry_id: UUID | None = Field(description="the entry that is there already")
-    changes: list[str] = Field(description="the fields in which it differs")
+    entry_id: UUID | None = Field(description="existing entry, or null")
+    changes: list[str] = Field(description="fields that differ from the existing entry")
 
 
 class ImportProblem(Answer):
@@ -76,13 +76,13 @@ class ImportProblem(Answer):
 
 
 class ImportAnswer(Answer):
-    """An import: what it would do, or how far it is."""
+    """An import: a preview, or its progress."""
 
     id: UUID
     state: Literal["previewed", "applying", "applied"]
     total: int
     done: int
-    counts: dict[str, int] = Field(description="before it is applied what it would do, then what came of it")
+    counts: dict[str, int] = Field(description="planned results before the import is applied, then the actual results")
     entries: list[ImportLine] = Field(description=f"the first {MOST_LINES}, until it is applied")
     problems: list[ImportProblem]
 
@@ -90,7 +90,7 @@ class ImportAnswer(Answer):
 class Imports(DeskView):
     @change(
         "preview_import",
-        "Read files into an import, and see what it would do",
+        "Upload files and preview the import",
         may=Permission.IMPORT_ENTRIES,
         what="import",
         status=201,
@@ -101,11 +101,11 @@ class Imports(DeskView):
         files = [HandedIn(file.name, file.bytes()) for file in body.files]
         return import_answer(preview_import(self.project, files, actor=self.actor))
 
-    @read("get_import", "What an import would do, or how far it is", may=Permission.IMPORT_ENTRIES)
+    @read("get_import", "Get an import preview or its progress", may=Permission.IMPORT_ENTRIES)
     def retrieve(self, import_id: UUID) -> ImportAnswer:
         return import_answer(get_import(self.project, import_id))
 
-    @change("apply_import", "Carry an import out", may=Permission.IMPORT_ENTRIES, status=202)
+    @change("apply_import", "Apply an import", may=Permission.IMPORT_ENTRIES, status=202)
     def apply(self, import_id: UUID, body: Nothing) -> ImportAnswer:
         return import_answer(apply_import(self.project, import_id, actor=self.actor))
 
@@ -119,7 +119,7 @@ class ExportQuery(BaseModel):
 class Export(DeskView):
     @read(
         "export_notebook",
-        "All entries as JSON lines, oldest first",
+        "Export entries as JSON Lines, oldest first",
         may=Permission.RECALL,
         media_type="application/jsonl",
     )

@@ -44,10 +44,14 @@ def _not_blank(text: str) -> str:
 class RecallParameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limit: int = Field(default=5, ge=1, le=20, description="at most so many entries; fewer where fewer fit")
-    kind: EntryKind | None = Field(default=None, description="of this kind alone")
+    limit: int = Field(default=5, ge=1, le=20, description="maximum number of entries; fewer if fewer match")
+    kind: EntryKind | None = Field(default=None, description="only entries of this kind")
     category: Text = Field(default="", max_length=120)
-    agent: Text = Field(default="", max_length=120, description="what holds for this agent, and what holds for all")
+    agent: Text = Field(
+        default="",
+        max_length=120,
+        description="only entries that apply to this agent, and those that apply to all agents",
+    )
     tag: Text = Field(default="", max_length=60)
 
 
@@ -56,8 +60,8 @@ Subject = Annotated[
     Field(
         alias="for",
         max_length=LONGEST_SUBJECT,
-        description="a run's id, or the agent's own name for its work: a share of the entries is withheld at random "
-        "then, the same whenever the same name is given, so that the notebook learns what its lessons are worth",
+        description="ID of a run, or the agent's own name for its work. If given, a share of the entries is held "
+        "out at random, always the same for the same name. This measures the effect of lessons",
     ),
 ]
 
@@ -73,7 +77,7 @@ class RecallInput(RecallParameters):
 
 
 class RecalledAnswer(Answer):
-    """An entry and why it was recalled."""
+    """An entry and the reason it was retrieved."""
 
     id: UUID
     version: int
@@ -84,31 +88,32 @@ class RecalledAnswer(Answer):
     category: str
     tags: list[str]
     occurrences: int
-    score: float = Field(description="how sure it is that the entry concerns the question, from 0 to 1")
-    words: list[str] = Field(description="words of the question that the entry has")
-    likeness: float | None = Field(description="how alike the meanings are; comparable within one model only")
+    score: float = Field(description="confidence that the entry concerns the query, 0 to 1")
+    words: list[str] = Field(description="words of the query that the entry contains")
+    likeness: float | None = Field(description="semantic similarity; comparable only within one embedding model")
 
 
 class RecallAnswer(Answer):
-    entries: list[RecalledAnswer] = Field(description="the best first")
-    withheld: int = Field(description="entries held out by chance, for the measurement of what lessons are worth")
+    entries: list[RecalledAnswer] = Field(description="best first")
+    withheld: int = Field(description="number of entries held out at random, to measure the effect of lessons")
     used_meaning: bool
     decided_by: Way = Field(
-        description="by what: `meaning`, as the desk has learned it; `likeness` by another model's vectors; or `words`"
+        description="source of the ranking: `meaning`, a model of meaning trained for this server; `likeness`, "
+        "vectors of another model; or `words`"
     )
-    nothing_fits: str = Field(description="why no entry is told; empty where some are, or are withheld")
-    why_not_meaning: str = Field(description="why words alone were looked for; empty where meaning was asked")
-    text: str = Field(description="the entries ready for a prompt, inside a boundary that none of them can close")
+    nothing_fits: str = Field(description="reason no entry is returned; empty if any is returned or held out")
+    why_not_meaning: str = Field(description="reason only words were searched; empty if meaning was searched too")
+    text: str = Field(description="entries as text for a prompt, inside a boundary that none of them can close")
 
 
 class Recall(DeskView):
-    @read("recall", "What the notebook has on a text, best first", may=Permission.RECALL)
+    @read("recall", "Retrieve entries for a text, best first", may=Permission.RECALL)
     def recall(self, query: RecallQuery) -> RecallAnswer:
         return recall_answer(self.project, query)
 
     @change(
         "recall_for_text",
-        "What the notebook has on a long text, such as a whole objective",
+        "Retrieve entries for a long text",
         may=Permission.RECALL,
         what="question",
         examples={"Before a booking": {"q": "Change the flights of reservation EHGLP3.", "for": "booking-agent/771"}},
@@ -187,13 +192,17 @@ class RulesQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     n: int | None = Field(
-        default=None, ge=1, le=100, description="at most so many entries; the project's where left out"
+        default=None, ge=1, le=100, description="maximum number of entries; default: the project's setting"
     )
     min_occurrences: int | None = Field(
-        default=None, ge=1, le=1_000_000, description="found at least so often; the project's where left out"
+        default=None, ge=1, le=1_000_000, description="minimum number of occurrences; default: the project's setting"
     )
-    kind: EntryKind | None = Field(default=None, description="of this kind alone")
-    agent: Text = Field(default="", max_length=120, description="what holds for this agent, and what holds for all")
+    kind: EntryKind | None = Field(default=None, description="only entries of this kind")
+    agent: Text = Field(
+        default="",
+        max_length=120,
+        description="only entries that apply to this agent, and those that apply to all agents",
+    )
 
 
 class RuleAnswer(Answer):
@@ -205,19 +214,20 @@ class RuleAnswer(Answer):
 
 
 class RulesPromptAnswer(Answer):
-    text: str = Field(description="put it into the system prompt as it stands; empty where there is nothing to tell")
-    boundary: str = Field(description="the token in both markers, random in every answer")
-    entries: list[RuleAnswer] = Field(description="those in the text, the first told first")
+    text: str = Field(description="text to insert unchanged into the system prompt; empty if there are no entries")
+    boundary: str = Field(description="token in both markers, random in every response")
+    entries: list[RuleAnswer] = Field(description="entries in the text, in order")
     left_out_flagged: int = Field(
-        validation_alias="flagged_count", description="approved entries left out until a curator has looked at them"
+        validation_alias="flagged_count",
+        description="number of approved entries excluded until a curator has reviewed them",
     )
-    left_out_too_long: int = Field(validation_alias="too_long", description="entries that did not fit")
+    left_out_too_long: int = Field(validation_alias="too_long", description="number of entries that did not fit")
 
 
 class Rules(DeskView):
     @read(
         "get_rules_prompt",
-        "The most frequent and useful entries as text for a system prompt, inside a boundary",
+        "Get top entries as system prompt text",
         may=Permission.RECALL,
     )
     def retrieve(self, query: RulesQuery) -> RulesPromptAnswer:
@@ -240,16 +250,18 @@ class AfterQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    limit: int = Field(default=50, ge=1, le=200, description="how many at most")
-    cursor: UUID | None = Field(default=None, description="taken from `next`")
+    limit: int = Field(default=50, ge=1, le=200, description="maximum number of items to return")
+    cursor: UUID | None = Field(default=None, description="cursor from `next`")
 
 
 class LiftQuery(AfterQuery):
-    state: EntryState = Field(default=EntryState.APPROVED, description="lessons in this state, compared among them")
+    state: EntryState = Field(
+        default=EntryState.APPROVED, description="only lessons in this state; they are compared with each other"
+    )
 
 
 class OutcomeAnswer(Answer):
-    """`lessons` is of how many lessons it was recorded, given or withheld."""
+    """`lessons` is the number of lessons for which it was recorded, given or withheld."""
 
     for_: str = Field(serialization_alias="for")
     succeeded: bool | None
@@ -257,7 +269,7 @@ class OutcomeAnswer(Answer):
 
 
 class Lift(DeskView):
-    @read("get_notebook_lift", "What each lesson does to first attempts, by name", may=Permission.READ_LIFT)
+    @read("get_notebook_lift", "List lesson effects on first attempts, by name", may=Permission.READ_LIFT)
     def list(self, query: LiftQuery) -> LiftPageAnswer:
         share = self.project.get_notebook().holdout_share
         lessons = lift_of_all(self.project.pk, share=share, state=query.state)
@@ -274,22 +286,22 @@ class Lift(DeskView):
 
     @change(
         "report_notebook_outcome",
-        "Tell how a first attempt went for which lessons were recalled",
+        "Report the outcome of a first attempt",
         may=Permission.PROPOSE_ENTRIES,
         what="outcome",
         problems=(404, 409),
     )
     def report_outcome(self, body: OutcomeInput) -> OutcomeAnswer:
-        """Of work that is no run of the desk: how runs went, the desk knows itself.
+        """For work that is not a run of this server; outcomes of runs are recorded automatically.
 
-        Tell it of every piece of work that lessons were recalled for, whether it went well or not.
+        Report all work for which lessons were retrieved, whether it succeeded or not.
         """
         lessons = report_outcome(self.project, body, actor=self.actor)
         return OutcomeAnswer(for_=body.subject, succeeded=body.succeeded, lessons=lessons)
 
     @read(
         "list_entry_exposures",
-        "Who was given an entry, from whom it was withheld, and how it went, newest first",
+        "List exposures of an entry, newest first",
         may=Permission.RECALL,
     )
     def exposures(self, entry_id: UUID, query: AfterQuery) -> ExposurePageAnswer:

@@ -18,13 +18,15 @@ from reflection_app.repairs.models import CompletenessCheck, Supplement
 
 
 class MissingAnswer(Answer):
-    """One operation that was found missing. `recurring_as` is the same in every check that lacked the same."""
+    """One missing operation. `recurring_as` is the same in every check that found it missing."""
 
     operation: str
     reason: str
     suggested_tools: list[str]
-    recurring_as: str | None = Field(description="the `source` of what recurs; null for what a fork lacked")
-    attempted: bool | None = Field(description="null until the supplements were carried out")
+    recurring_as: str | None = Field(
+        description="`source` of the recurring follow-up step; null for one missing in a fork"
+    )
+    attempted: bool | None = Field(description="null until the follow-up steps have been executed")
     succeeded: bool | None
     error: str
     tokens: int
@@ -35,20 +37,22 @@ class MissingAnswer(Answer):
 
 
 class RunCheckAnswer(Answer):
-    """One check of a run, with what it found and what came of it."""
+    """One check of a run, with its findings and results."""
 
     id: UUID
     run_id: UUID
     attempt: int = Field(validation_alias="attempt_number")
     kind: str = Field(validation_alias="task_kind")
-    state: CheckState = Field(description="completed_by_supplement: it was incomplete, and then all of it was done")
+    state: CheckState = Field(
+        description="completed_by_supplement: it was incomplete, then everything missing was completed"
+    )
     analysis: str
     missing_aspects: list[str]
     supplements: list[MissingAnswer]
     dropped: list[DroppedAnswer]
     steps_ok: bool
     error: str
-    tokens: int = Field(description="of the check itself")
+    tokens: int = Field(description="tokens of the check itself")
     created_at: AwareDatetime
 
     @classmethod
@@ -68,17 +72,17 @@ class RunCheckPage(PageAnswer):
 
 
 class RecurringAnswer(Answer):
-    """A supplement that several runs of a kind of task lacked."""
+    """A follow-up step that was missing in several runs of one task type."""
 
-    source: str = Field(description="what the notebook's entry has as its `source`, where it was offered")
+    source: str = Field(description="`source` of the notebook entry, if one was proposed")
     kind: str = Field(validation_alias="task_kind")
-    operation: str = Field(description="as it was said first")
-    found: int = Field(description="how often it was found missing")
+    operation: str = Field(description="text of its first occurrence")
+    found: int = Field(description="number of times that it was missing")
     runs: int
     attempted: int
     succeeded: int
     tokens: int
-    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+    cost_usd: Money | None = Field(description="null if the cost of any call is unknown")
 
     @classmethod
     def of(cls, one: Recurring) -> Self:
@@ -92,9 +96,9 @@ class RecurringList(Answer):
 
 
 class CompletenessFiguresAnswer(Answer):
-    """Over all checks of the project: `incomplete` were found so.
+    """Figures of all checks of the project. `incomplete` counts checks that found something missing.
 
-    `supplementable` of them are of runs that carry supplements out; of these, `supplemented` were completed.
+    `supplementable` counts those of runs that execute follow-up steps; `supplemented` counts those then completed.
     """
 
     checks: int
@@ -103,14 +107,14 @@ class CompletenessFiguresAnswer(Answer):
     supplementable: int
     supplemented: int
     unchecked: int
-    share_incomplete: float | None = Field(description="of the checks that could tell")
+    share_incomplete: float | None = Field(description="share of the conclusive checks")
     share_supplemented: float | None
     tasks: int
     supplements: int
     supplements_per_task: float | None
     runs_with_supplements: int
     tokens: int
-    cost_usd: Money | None = Field(description="of the checks themselves; null where some cost is not known")
+    cost_usd: Money | None = Field(description="cost of the checks themselves; null if any cost is unknown")
 
     @classmethod
     def of(cls, figures: CompletenessFigures) -> Self:

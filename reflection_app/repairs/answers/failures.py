@@ -33,7 +33,7 @@ from reflection_app.runs.models import Run, RunState, Step, StepState
 
 
 class DiagnosisState(StrEnum):
-    """UNDIAGNOSED: no fix pair and no rule fitted, and no model gave a usable answer; the source is `none` then."""
+    """UNDIAGNOSED: no fix pair or rule matched, and no model gave a usable answer; the source is then `none`."""
 
     DIAGNOSED = "diagnosed"
     DIAGNOSING = "diagnosing"
@@ -47,22 +47,22 @@ class DiagnosisAnswer(Answer):
 
 
 class CorrectiveActionAnswer(Answer):
-    """What to do next. `action` says it in words, `remedy` what it comes down to."""
+    """The next action. `action` describes it, `remedy` is its type."""
 
     action: str
     remedy: Remedy
-    modified_params: dict[str, JsonValue] | None = Field(description="null where the parameters stay as they are")
+    modified_params: dict[str, JsonValue] | None = Field(description="null if the parameters are unchanged")
     fallback_tool: str | None
     retry_delay_seconds: float | None
-    alternative: Annotated[str | None, OrNull] = Field(description="what else can be done, where this does not help")
+    alternative: Annotated[str | None, OrNull] = Field(description="what to do if this does not help")
     carried_over: list[str] = Field(
-        description="what of the fix pair was done to these parameters, as `limit: 500 → 100`; "
-        "empty where it does not carry over to this call and is told in words alone"
+        description="changes of the fix pair applied to these parameters, such as `limit: 500 → 100`; empty if "
+        "they do not fit this call and are only described"
     )
 
 
 class FixOutcomeAnswer(Answer):
-    """How what was done about it went, as it was told. What is null was done as advised."""
+    """Reported outcome of the corrective action. Null fields were done as advised."""
 
     worked: bool
     tool: str | None
@@ -83,20 +83,20 @@ class ToolFailureAnswer(Answer):
     failed_params: dict[str, JsonValue] = Field(validation_alias="params")
     error_message: str
     status: int | None
-    is_repeated: bool = Field(description="the same call had failed just before")
+    is_repeated: bool = Field(description="true if the same call had failed immediately before")
     error_type: Annotated[ErrorType | None, OrNull]
     state: DiagnosisState
     diagnosis: DiagnosisAnswer | None
     corrective_action: CorrectiveActionAnswer | None
-    source: Annotated[Source | None, OrNull] = Field(description="what the diagnosis comes from")
-    rule: Annotated[str | None, OrNull] = Field(description="the rule that fitted")
+    source: Annotated[Source | None, OrNull] = Field(description="source of the diagnosis")
+    rule: Annotated[str | None, OrNull] = Field(description="rule that matched")
     symptoms: list[str]
     fix_pair: UUID | None = Field(
-        validation_alias="fix_pair_id", description="the fix pair that was remembered, or that came of this failure"
+        validation_alias="fix_pair_id", description="the fix pair that was retrieved, or that this failure created"
     )
     agent: str
     external_id: str | None
-    run_id: UUID | None = Field(description="the run that asks a model for the diagnosis, or that the call belongs to")
+    run_id: UUID | None = Field(description="the run that requests the model diagnosis, or that the call belongs to")
     outcome: FixOutcomeAnswer | None
     checklist: FailureChecklist
 
@@ -106,7 +106,7 @@ class ToolFailurePage(PageAnswer):
 
 
 class FixPairAnswer(Answer):
-    """A failure and what helped."""
+    """A failure and its successful fix."""
 
     pattern_id: UUID = Field(validation_alias="id")
     tool: str
@@ -180,7 +180,7 @@ class CheckLine(Answer):
 
     id: UUID
     run_id: UUID = Field(validation_alias="pk")
-    state: CheckStateAnswer = Field(description="unchecked: the check itself failed, which says nothing of the work")
+    state: CheckStateAnswer = Field(description="unchecked: the check itself failed; this does not judge the work")
     objective: str
     kind: str
     agent: str
@@ -195,21 +195,23 @@ class CheckPage(PageAnswer):
 
 
 class CheckAnswer(CheckLine):
-    """One check with all that it found."""
+    """One check with all its findings."""
 
     analysis: str
     missing_aspects: list[str]
     supplements: list[SupplementAnswer]
     dropped: list[DroppedAnswer]
-    files: list[FileAnswer] = Field(description="the files that were handed in, as opening them told")
+    files: list[FileAnswer] = Field(description="the submitted files, as inspected")
     faulty_files: list[FaultyFileAnswer] = Field(
-        description="what is missing or faulty of them: it is incomplete by that, whatever the model says"
+        description="missing or faulty files; any of them makes the work incomplete, regardless of the model's answer"
     )
-    looked: LookedAnswer | None = Field(description="what a model saw on the files; null where none must show anything")
-    steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
-    error: str | None = Field(description="why it is unchecked")
+    looked: LookedAnswer | None = Field(
+        description="what a model saw in the files; null if no file is required to show anything"
+    )
+    steps_ok: bool | None = Field(description="whether all steps succeeded, independent of missing work")
+    error: str | None = Field(description="why the result is unchecked")
     tokens: int
-    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+    cost_usd: Money | None = Field(description="null if the cost of any call is unknown")
 
 
 def checks_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:

@@ -26,7 +26,7 @@ AttemptNumber = Annotated[int | None, part("number")]
 
 
 class SentBack(Answer):
-    """What sends an attempt back, and what is to be done about it."""
+    """The reason why an attempt is sent back, and its repair plan."""
 
     ticket_id: str = Field(examples=["rewind_20250220_143022_k3v9qdmt"])
     timestamp: AwareDatetime = Field(validation_alias="created_at")
@@ -35,25 +35,26 @@ class SentBack(Answer):
     verdict: VerdictName
     quality_score: float = Field(description="0 to 100")
     issues: list[Issue]
-    repair_plan: list[str] = Field(description="what to do, in order")
-    context_needed: list[str] = Field(description="what whoever repairs it has to have before them")
-    trigger: Trigger = Field(description="what made the attempt go back")
+    repair_plan: list[str] = Field(description="repair steps, in order")
+    context_needed: list[str] = Field(description="context required for the repair")
+    trigger: Trigger = Field(description="what caused the attempt to be sent back")
 
 
 class TicketAnswer(SentBack):
-    """A rewind ticket, and what became of it."""
+    """A rewind ticket and its outcome."""
 
     state: TicketState
     run_id: UUID
-    attempt: AttemptNumber = Field(description="the attempt that it sends back")
-    superseded_by: Annotated[str | None, part("ticket_id")] = Field(description="the ticket that took its place")
-    resolved_by: AttemptNumber = Field(description="the attempt that was accepted after it")
+    attempt: AttemptNumber = Field(description="the attempt that the ticket sends back")
+    superseded_by: Annotated[str | None, part("ticket_id")] = Field(description="the ticket that replaced this one")
+    resolved_by: AttemptNumber = Field(description="the attempt that was accepted after this ticket")
     closed_reason: Annotated[str | None, OrNull]
     ended_by: Annotated[str | None, OrNull] = Field(
-        validation_alias="ended_by_label", description="who closed it, where it was not the run's end that did"
+        validation_alias="ended_by_label",
+        description="the person or API key that closed the ticket; null if the end of the run did",
     )
     reports: Annotated[list[Annotated[str, part("reflection_id")]], Related] = Field(
-        description="the ids of the reflection reports written for it, newest first"
+        description="ids of the reflection reports written for this ticket, newest first"
     )
     started_at: AwareDatetime | None
     ended_at: AwareDatetime | None
@@ -64,11 +65,11 @@ class TicketPage(PageAnswer):
 
 
 class ClosedAnswer(Answer):
-    """The closed ticket, and what that means for its run."""
+    """The closed ticket and the effect on its run."""
 
     ticket: TicketAnswer
     run_cancelled: bool
-    run_goes_on: str | None = Field(description="why the run was not cancelled")
+    run_goes_on: str | None = Field(description="why the run was not cancelled; null if it was")
 
 
 def tickets_to_show(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
@@ -110,7 +111,7 @@ class DocumentedAntiPattern(BaseModel):
 
 
 class ReportDocument(BaseModel):
-    """The error trace report. `anti_pattern` is left out where none was named."""
+    """The error trace report. `anti_pattern` is omitted if none was named."""
 
     reflection_id: str = Field(examples=["ref_20250220_143022_k3v9qdmt"])
     timestamp: AwareDatetime
@@ -133,10 +134,15 @@ class ReportLine(Answer):
     trigger: Trigger
     rewind_ticket_id: Annotated[str | None, part("ticket_id")] = Field(validation_alias="ticket")
     run_id: UUID
-    attempt: AttemptNumber = Field(description="the attempt that it is about")
-    revised_attempt: AttemptNumber = Field(description="the attempt that was made from it")
-    type: ErrorClass = Field(validation_alias="holding_type", description="the class that holds")
-    computed_type: ErrorClass = Field(validation_alias="error_type", description="the class that the tree came to")
+    attempt: AttemptNumber = Field(description="the attempt that the report is about")
+    revised_attempt: AttemptNumber = Field(description="the attempt made from the report")
+    type: ErrorClass = Field(
+        validation_alias="holding_type",
+        description="the current error class: as corrected by a reviewer, else as computed",
+    )
+    computed_type: ErrorClass = Field(
+        validation_alias="error_type", description="the error class computed by the decision tree"
+    )
     surface_issue: str
 
 
@@ -145,7 +151,7 @@ class ReportPage(PageAnswer):
 
 
 class CorrectionAnswer(Answer):
-    """A person's word on the class, as it is kept."""
+    """A reviewer's recorded correction of the error class."""
 
     before: ErrorClass
     after: ErrorClass
@@ -155,14 +161,14 @@ class CorrectionAnswer(Answer):
 
 
 class ChecklistsAnswer(Answer):
-    """Computed; `ok` is null where nothing can tell yet, or where it does not apply."""
+    """Computed checklists. `ok` is null if it cannot be determined yet or does not apply."""
 
     report: list[CheckItem]
     revised_output: list[CheckItem]
 
 
 class ReportProposalAnswer(Answer):
-    """What was proposed to the notebook because of the report."""
+    """A notebook proposal made from the report."""
 
     id: UUID
     kind: str
@@ -172,7 +178,7 @@ class ReportProposalAnswer(Answer):
 
 
 class InstructionAnswer(Answer):
-    """An instruction for an agent's system prompt. Runs that begin while it is accepted have it."""
+    """An instruction for an agent's system prompt. It applies to runs that begin while it is accepted."""
 
     id: UUID
     agent: str
@@ -189,29 +195,30 @@ class InstructionPage(PageAnswer):
 
 
 class RepairAnswer(BaseModel):
-    """A repair step of the plan, and how it stands."""
+    """A repair step of the plan and its status."""
 
     number: int
     action: str
     status: RepairStatus = Field(
-        description="`completed` only where code could see it: a requirement holds now, a call worked, what it was to "
-        "bring is there; `written` where something was written and nothing shows that it mends anything"
+        description="`completed` only if verified by code: a requirement is now met, a call succeeded, or the "
+        "expected result exists; `written` if something was written, but nothing shows that it fixes "
+        "the issue"
     )
-    why: str = Field(description="what shows that it is completed, or why nothing does")
+    why: str = Field(description="evidence that the step is completed, or why there is none")
 
 
 class ReportAnswer(ReportLine):
-    """A report with all that is known of it: the document, the facts behind the class, and what became of it."""
+    """A report with all details: the document, the facts behind the class, and the outcome."""
 
     document: ReportDocument
-    facts: FailureFacts = Field(description="the facts that the class follows from")
-    path: list[str] = Field(description="the questions of the tree with their answers")
+    facts: FailureFacts = Field(description="the facts that determine the class")
+    path: list[str] = Field(description="the questions of the decision tree with their answers")
     corrections: Annotated[list[CorrectionAnswer], Related]
-    repairs: list[RepairAnswer] = Field(description="the repair steps with what shows that they are done")
+    repairs: list[RepairAnswer] = Field(description="the repair steps with evidence of completion")
     repairs_completed: int
     remaining_issues: list[str]
     hint: str
-    is_fallback: bool = Field(description="whether code wrote it for want of a usable answer")
+    is_fallback: bool = Field(description="whether code wrote the report because the model gave no usable answer")
     checklists: ChecklistsAnswer
     proposals: list[ReportProposalAnswer]
     instructions: list[InstructionAnswer]

@@ -13,10 +13,10 @@ from reflection_app.repairs.dropped_words import why_dropped_in_english
 
 
 class RecordAnswer(SupplementRecord, Answer):
-    """The record of the supplement's tools in this project, by which supplements are ordered."""
+    """Track record of a follow-up step's tools in this project. Follow-up steps are ordered by it."""
 
     cost_usd: Money | None = Field(  # type: ignore[assignment]
-        description="mean of such a supplement; null where some call had no price"
+        description="mean cost of such a follow-up step; null if any call had no price"
     )
 
 
@@ -24,35 +24,37 @@ class SupplementAnswer(Answer):
     operation: str
     reason: str
     suggested_tools: list[str]
-    record: RecordAnswer | None = Field(default=None, description="null where nothing is known of its tools")
+    record: RecordAnswer | None = Field(default=None, description="null if its tools have no record")
 
 
 class DroppedAnswer(Answer):
-    """A supplement, or a tool of one, that was left out, and why."""
+    """A follow-up step (supplement), or one of its tools, that was left out, with the reason."""
 
     operation: str
-    code: DropCode | None = Field(description="null of old ones that nobody knows the code of")
-    parameters: dict[str, str | int | float] = Field(description="what the code's sentence is filled with")
-    why: str = Field(description="the code with its parameters, as an English sentence")
+    code: DropCode | None = Field(description="null for old entries without a known code")
+    parameters: dict[str, str | int | float] = Field(description="parameters of the code's message")
+    why: str = Field(description="English message for the code and its parameters")
 
 
 class SuppliedAnswer(SupplementAnswer):
-    """A supplement with what became of it; null, where it was not carried out."""
+    """A follow-up step (supplement) with its result. The result fields are null if it was not executed."""
 
     attempted: bool | None = None
     succeeded: bool | None = None
     done_already: bool | None = None
-    left_out: DropCode | None = Field(default=None, description="why it was not begun after all")
+    left_out: DropCode | None = Field(default=None, description="why it was not executed after all")
     error: TextOrNull = None
     tokens: int | None = None
-    cost_usd: Money | None = Field(default=None, description="null, too, where the cost of some call is not known")
+    cost_usd: Money | None = Field(
+        default=None, description="null if not executed, or if the cost of any call is unknown"
+    )
     seconds: float | None = None
 
 
 class SecondLookAnswer(Answer):
-    """What a second look found once all supplements had worked."""
+    """Result of the second check, made after all follow-up steps succeeded."""
 
-    state: CheckState = Field(description="complete, incomplete, or unchecked where the look itself failed")
+    state: CheckState = Field(description="complete, incomplete, or unchecked if the second check itself failed")
     analysis: str
     missing_aspects: list[str]
     error: TextOrNull
@@ -61,10 +63,10 @@ class SecondLookAnswer(Answer):
 
 
 class SpentAnswer(Answer):
-    """What a check came to, with its supplements and its second look."""
+    """Total usage of a check, with its follow-up steps and second check."""
 
     tokens: int
-    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+    cost_usd: Money | None = Field(description="null if the cost of any call is unknown")
 
 
 def dropped_answers(dropped: Iterable[Dropped]) -> list[DroppedAnswer]:

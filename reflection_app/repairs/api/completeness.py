@@ -27,10 +27,12 @@ Kind = Annotated[str, Field(max_length=60)]
 class RunCheckFilters(PageQuery):
     state: CheckState | None = None
     kind: Kind | None = Field(
-        default=None, serialization_alias="task_kind", description="the kind of task; empty: none"
+        default=None,
+        serialization_alias="task_kind",
+        description="task kind; an empty string matches tasks without one",
     )
     since: Moment | None = Field(
-        default=None, serialization_alias="created_at__gte", description="those made at that moment or after it"
+        default=None, serialization_alias="created_at__gte", description="created at or after this time"
     )
     run_id: UUID | None = None
 
@@ -38,22 +40,22 @@ class RunCheckFilters(PageQuery):
 class RecurringQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Kind | None = Field(default=None, description="the kind of task; empty: none")
+    kind: Kind | None = Field(default=None, description="task kind; an empty string matches tasks without one")
 
 
 class Completeness(DeskView):
-    @read("list_run_checks", "Completeness checks of runs and of histories, newest first", may=Permission.READ)
+    @read("list_run_checks", "List all completeness checks, newest first", may=Permission.READ)
     def checks(self, query: RunCheckFilters) -> RunCheckPage:
         rows = CompletenessCheck.objects.filter(project=self.project, **query.get_filters())
         return self.page(
             RunCheckPage, rows.select_related("run").prefetch_related("supplements"), query, each=RunCheckAnswer.of
         )
 
-    @read("list_recurring_supplements", "What keeps being missing, the most frequent first", may=Permission.READ)
+    @read("list_recurring_supplements", "List recurring missing steps, most frequent first", may=Permission.READ)
     def recurring(self, query: RecurringQuery) -> RecurringList:
         found = recurring_supplements(self.project.pk, task_kind=query.kind)
         return RecurringList(results=[RecurringAnswer.of(one) for one in found])
 
-    @read("get_completeness_figures", "How often something was missing, and what became of it", may=Permission.READ)
+    @read("get_completeness_figures", "Get completeness figures", may=Permission.READ)
     def figures(self) -> CompletenessFiguresAnswer:
         return CompletenessFiguresAnswer.of(completeness_figures(self.project.pk))

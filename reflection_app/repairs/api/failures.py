@@ -47,13 +47,13 @@ from reflection_app.repairs.tool_failures import (
 from reflection_app.runs.models import Run
 
 FAILURES = {
-    "A search that timed out": {
+    "Search timeout": {
         "tool": "mcp__arxiv-mcp-server__search_papers",
         "params": {"query": "multi-agent orchestration", "categories": ["cs.AI"]},
         "error_message": "Timeout after 30s",
         "agent": "academic-researcher",
     },
-    "A limit of calls": {
+    "Rate limit": {
         "tool": "mcp__zread__read_file",
         "params": {"path": "README.md"},
         "error_message": "Rate limit exceeded",
@@ -68,7 +68,7 @@ OUTCOMES = {
 
 
 JUDGEMENTS = {
-    "It is not": {
+    "Corrected diagnosis": {
         "error_type": "parameter_error",
         "remedy": "fix_and_retry",
         "action": "Ask for fewer results; it times out on more than 100.",
@@ -77,18 +77,20 @@ JUDGEMENTS = {
 
 
 class FixPairFilters(PageQuery):
-    tool: str | None = Field(default=None, max_length=200, description="the tool's whole name")
+    tool: str | None = Field(default=None, max_length=200, description="full name of the tool")
     type: ErrorType | None = Field(default=None, serialization_alias="error_type")
 
 
 class ToolFailureFilters(FixPairFilters):
     agent: AgentName | None = Field(default=None, max_length=120)
     external_id: str | None = Field(default=None, max_length=200)
-    worked: bool | None = Field(default=None, description="whether what was done about it worked, where that is known")
+    worked: bool | None = Field(
+        default=None, description="whether the applied fix worked; excludes failures without a reported outcome"
+    )
 
 
 class CheatSheetQuery(Value):
-    tool: str = Field(default="", max_length=200, description="a part of the tool's name")
+    tool: str = Field(default="", max_length=200, description="part of the tool's name")
 
 
 def failures_to_show(project: Project) -> QuerySet[ToolFailure]:
@@ -107,14 +109,14 @@ class ToolFailures(DeskView):
             failure = self.get_object(failure.pk)
         return failure
 
-    @read("list_tool_failures", "Failed calls, newest first", may=Permission.READ)
+    @read("list_tool_failures", "List failed calls, newest first", may=Permission.READ)
     def list(self, query: ToolFailureFilters) -> ToolFailurePage:
         failures = failures_to_show(self.project).filter(**query.get_filters())
         return self.page(ToolFailurePage, failures, query, each=tool_failure_answer)
 
     @change(
         "report_tool_failure",
-        "Report a failed call and be told what to do",
+        "Report a failed call and get advice",
         may=Permission.HAND_IN,
         what="report",
         answers={201: ToolFailureAnswer},
@@ -123,8 +125,9 @@ class ToolFailures(DeskView):
         location="tool-failures/{id}",
     )
     def create(self, query: WaitQuery, body: ToolFailureSubmission) -> Response:
-        """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
-        `wait` brings its diagnosis with this answer, or ask for the failure later."""
+        """A fix that worked before, or a rule, is returned at once. If neither fits, a model diagnoses the failure:
+        `wait` returns its diagnosis with this response. Otherwise, retrieve the failure later.
+        """
         judged = judged_remedy(body.failed_call(is_repeated=False))
 
         def report() -> Response:
@@ -135,26 +138,26 @@ class ToolFailures(DeskView):
         failure = self.get_settled(self.get_object(UUID(reported.data["id"])), query)
         return response_of(tool_failure_answer(failure), 201, headers=replayed(reported))
 
-    @read("get_tool_failure", "One failed call, now or once it is diagnosed", may=Permission.READ)
+    @read("get_tool_failure", "Get a failed call, optionally waiting for diagnosis", may=Permission.READ)
     def retrieve(self, failure: ToolFailure, query: WaitQuery) -> ToolFailureAnswer:
         return tool_failure_answer(self.get_settled(failure, query))
 
     @change(
         "report_fix_outcome",
-        "Say how what was done about it went, once",
+        "Report the outcome of a fix, once",
         may=Permission.HAND_IN,
         what="outcome",
         problems=(409,),
         examples=OUTCOMES,
     )
     def report_outcome(self, failure: ToolFailure, body: FixOutcomeSubmission) -> ToolFailureAnswer:
-        """A fix that worked is kept as a fix pair and tried first the next time."""
+        """A fix that worked is saved as a fix pair and tried first the next time."""
         report_fix_outcome(failure, body, actor=self.actor)
         return tool_failure_answer(self.get_object(failure.pk))
 
     @change(
         "judge_diagnosis",
-        "Say that a diagnosis is right, or what it should have been",
+        "Confirm or correct a diagnosis",
         may=Permission.REVIEW,
         what="judgement",
         problems=(409,),
@@ -167,13 +170,13 @@ class ToolFailures(DeskView):
 
 
 class Fixes(DeskView):
-    @read("list_fix_pairs", "Fixes that worked, newest first", may=Permission.READ)
+    @read("list_fix_pairs", "List fixes that worked, newest first", may=Permission.READ)
     def list(self, query: FixPairFilters) -> FixPairPage:
         wanted = {name: value for name, value in query.get_filters().items() if value}
         pairs = FixPair.objects.filter(project=self.project, **wanted)
         return self.page(FixPairPage, pairs, query, each=fix_pair_answer)
 
-    @read("get_cheat_sheet", "What usually fails with each tool, and what helps", may=Permission.READ)
+    @read("get_cheat_sheet", "Get usual failures and fixes per tool", may=Permission.READ)
     def cheat_sheet(self, query: CheatSheetQuery) -> CheatSheetAnswer:
         return cheat_sheet(self.project, tool=query.tool)
 
@@ -181,7 +184,7 @@ class Fixes(DeskView):
 # Completeness checks: hand in a history and be told what it lacks.
 
 EXAMPLES = {
-    "Searched, but nobody was told": {
+    "User was not notified": {
         "objective": "Search the newest news on AI and tell the user.",
         "history": [{"operation": "Search the news", "tool": "search_web", "ok": True, "result": "Three articles …"}],
         "tools": [{"name": "search_web"}, {"name": "message_send", "description": "Sends the user a message."}],
@@ -200,7 +203,7 @@ class Checks(DeskView):
         checks = checks_to_show(Run.objects.filter(project=self.project, pk=check_id))
         return get_row(checks, "completeness check")
 
-    @read("list_completeness_checks", "Checks of histories, newest first", may=Permission.READ)
+    @read("list_completeness_checks", "List completeness checks of histories, newest first", may=Permission.READ)
     def list(self, query: CheckFilters) -> CheckPage:
         checks = checks_to_show(Run.objects.filter(project=self.project))
         if query.kind is not None:
@@ -211,7 +214,7 @@ class Checks(DeskView):
 
     @change(
         "check_completeness",
-        "Hand in a history, and be told what it lacks",
+        "Check a submitted history for completeness",
         may=Permission.HAND_IN,
         what="completeness check",
         answers={201: CheckAnswer},
@@ -230,7 +233,7 @@ class Checks(DeskView):
             wait_until_settled(run_id, key=self.key, longest_s=query.wait)
         return response_of(check_answer(self.get_object(run_id)), 201, headers=replayed(begun))
 
-    @read("get_completeness_check", "One check, now or once it is made", may=Permission.READ)
+    @read("get_completeness_check", "Get a completeness check, optionally waiting for it", may=Permission.READ)
     def retrieve(self, check: Run, query: WaitQuery) -> CheckAnswer:
         if query.wait:
             wait_until_settled(check.pk, key=self.key, longest_s=query.wait)

@@ -38,7 +38,7 @@ class TicketFilters(PageQuery):
         default=None,
         max_length=120,
         serialization_alias="target_agent",
-        description="whom the ticket is for: `target_agent`",
+        description="the agent that the ticket is for: `target_agent`",
     )
     run: UUID | None = Field(default=None, description="the id of a run")
     trigger: Trigger | None = None
@@ -48,27 +48,27 @@ class Tickets(DeskView):
     def get_object(self, ticket_id: str) -> Ticket:
         return get_row(tickets_to_show(Ticket.objects.filter(project=self.project, ticket_id=ticket_id)), "ticket")
 
-    @read("list_tickets", "Rewind tickets, newest first", may=Permission.READ)
+    @read("list_tickets", "List rewind tickets, newest first", may=Permission.READ)
     def list(self, query: TicketFilters) -> TicketPage:
         tickets = Ticket.objects.filter(project=self.project, **query.get_filters())
         return self.page(TicketPage, tickets_to_show(tickets), query)
 
-    @read("get_ticket", "One rewind ticket", may=Permission.READ)
+    @read("get_ticket", "Get a rewind ticket", may=Permission.READ)
     def retrieve(self, ticket: Ticket) -> TicketAnswer:
         return TicketAnswer.from_row(ticket)
 
-    @change("start_ticket", "Say that an outside agent has taken a ticket up", may=Permission.HAND_IN, problems=(409,))
+    @change("start_ticket", "Start a ticket as an external agent", may=Permission.HAND_IN, problems=(409,))
     def start(self, ticket: Ticket, body: Nothing) -> TicketAnswer:
         start_ticket(ticket, actor=self.actor)
         return TicketAnswer.from_row(self.get_object(ticket.ticket_id))
 
     @change(
         "close_ticket",
-        "Close a ticket; the run that waits for the repair is cancelled",
+        "Close a ticket and cancel its waiting run",
         may=Permission.REVIEW,
         what="closing",
         problems=(409,),
-        examples={"Not worth it": {"reason": "The client withdrew the question."}},
+        examples={"With a reason": {"reason": "The client withdrew the question."}},
     )
     def close(self, ticket: Ticket, body: ClosingInput) -> ClosedAnswer:
         goes_on = close_ticket(ticket, body, actor=self.actor).run_goes_on or None
@@ -79,7 +79,9 @@ class Tickets(DeskView):
 class ReportFilters(PageQuery):
     run: UUID | None = Field(default=None, description="the id of a run")
     agent: AgentName | None = Field(default=None, max_length=120)
-    type: ErrorClass | None = Field(default=None, description="the class that holds")
+    type: ErrorClass | None = Field(
+        default=None, description="the current error class: as corrected by a reviewer, else as computed"
+    )
 
 
 class Reports(DeskView):
@@ -87,7 +89,7 @@ class Reports(DeskView):
         reports = reports_to_show(Report.objects.filter(project=self.project, reflection_id=reflection_id))
         return get_row(reports.prefetch_related("corrections"), "report")
 
-    @read("list_reports", "Reflection reports, newest first", may=Permission.READ)
+    @read("list_reports", "List reflection reports, newest first", may=Permission.READ)
     def list(self, query: ReportFilters) -> ReportPage:
         wanted = query.get_filters()
         of_class = wanted.pop("type", None)
@@ -97,30 +99,30 @@ class Reports(DeskView):
             rows = rows.filter(Q(corrected_type=of_class) | Q(corrected_type__isnull=True, error_type=of_class))
         return self.page(ReportPage, reports_to_show(rows), query)
 
-    @read("get_report", "One report with all that is known of it", may=Permission.READ, answer=ReportAnswer)
+    @read("get_report", "Get a reflection report with all details", may=Permission.READ, answer=ReportAnswer)
     def retrieve(self, report: Report) -> Response:
         return Response(report_body(report))
 
-    @read("get_report_document", "The report as a document", may=Permission.READ, answer=ReportDocument)
+    @read("get_report_document", "Get the report as a document", may=Permission.READ, answer=ReportDocument)
     def document(self, report: Report) -> Response:
-        """In just the form of the Reflection Protocol, to be kept as `reflection_{id}.json`."""
+        """Uses the exact format of the Reflection Protocol, ready to be saved as `reflection_{id}.json`."""
         name = f"reflection_{report.reflection_id}.json"
         return Response(report.get_document(), headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
     @change(
         "correct_report_class",
-        "Say what the class of the error is; the same class confirms it",
+        "Confirm or correct a report's error class",
         may=Permission.REVIEW,
         what="correction",
         answers={200: ReportAnswer},
         problems=(409,),
         examples={
-            "The fourth time": {"type": "3.3.1", "reason": "It stops early however it is told to go on."},
-            "It is right": {"type": "3.3.2"},
+            "Correct the class": {"type": "3.3.1", "reason": "It stops early however it is told to go on."},
+            "Confirm the class": {"type": "3.3.2"},
         },
     )
     def correct(self, report: Report, body: CorrectionInput) -> Response:
-        """The report records who corrected the class. Another class needs a reason."""
+        """Sending the same class confirms it; another class needs a reason. The report records who corrected it."""
         correct_class(report, body, actor=self.actor)
         return Response(report_body(self.get_object(report.reflection_id)))
 
@@ -135,21 +137,21 @@ class Instructions(DeskView):
         instructions = AgentInstruction.objects.filter(project=self.project, pk=instruction_id)
         return get_row(instructions.select_related("report"), "instruction")
 
-    @read("list_instructions", "Instructions for agents' system prompts, newest first", may=Permission.READ)
+    @read("list_instructions", "List system-prompt instructions for agents, newest first", may=Permission.READ)
     def list(self, query: InstructionFilters) -> InstructionPage:
         rows = AgentInstruction.objects.filter(project=self.project, **query.get_filters())
         return self.page(InstructionPage, rows.select_related("report"), query)
 
     @change(
         "decide_instruction",
-        "Accept an instruction into an agent's system prompt, decline it, or withdraw it",
+        "Accept, decline or withdraw a system-prompt instruction",
         may=Permission.REVIEW,
         what="decision",
         problems=(409,),
         examples={
             "Accept": {"decision": "accept"},
-            "Accept in other words": {"decision": "accept", "text": "Collect five papers before you stop."},
-            "Withdraw what was accepted": {"decision": "withdraw"},
+            "Accept with edited text": {"decision": "accept", "text": "Collect five papers before you stop."},
+            "Withdraw": {"decision": "withdraw"},
         },
     )
     def decide(self, instruction: AgentInstruction, body: InstructionInput) -> InstructionAnswer:

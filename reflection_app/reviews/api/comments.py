@@ -19,7 +19,7 @@ class OfThing(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    about: About = Field(description="what kind of thing")
+    about: About = Field(description="type of object")
     id: UUID = Field(description="its id")
 
 
@@ -32,14 +32,14 @@ class Comments(DeskView):
         seen = comments_seen_by(self.actor.label, project_id=self.project.pk)
         return get_row(seen.filter(pk=comment_id), "comment")
 
-    @read("list_comments", "Comments on something, newest first", may=Permission.READ_QUEUE)
+    @read("list_comments", "List comments on an object, newest first", may=Permission.READ_QUEUE)
     def list(self, query: CommentFilters) -> CommentPage:
         found = comments_seen_by(self.actor.label, project_id=self.project.pk)
         return self.page(CommentPage, found.filter(about=query.about.value, about_id=query.id), query)
 
     @change(
         "add_comment",
-        "Comment on a review, a run or an entry of the notebook",
+        "Comment on a review, run or notebook entry",
         may=Permission.REVIEW,
         what="comment",
         status=201,
@@ -51,7 +51,7 @@ class Comments(DeskView):
 
     @change(
         "edit_comment",
-        "Change the words of a comment of one's own",
+        "Edit your own comment",
         may=Permission.REVIEW,
         what="comment",
         problems=(409,),
@@ -61,7 +61,7 @@ class Comments(DeskView):
 
     @change(
         "take_back_comment",
-        "Take a comment back: that it was there stays, its words go",
+        "Delete a comment's text; its record remains",
         may=Permission.REVIEW,
         problems=(409,),
     )

@@ -26,37 +26,41 @@ TRUSTED = {
 }
 EXAMPLES = {
     "Four rules": TRUSTED,
-    "Only if nobody changed it meanwhile": TRUSTED | {"digest": "0f3a6c1d2b4e5f60"},
-    "Everything waits": {"rules": [{}], "audit_share": 0},
+    "Only if the policy is unchanged": TRUSTED | {"digest": "0f3a6c1d2b4e5f60"},
+    "Review everything": {"rules": [{}], "audit_share": 0},
 }
 
 
 class ReviewRuleAnswer(ReviewRule):
-    """A rule as it is answered: what it costs is text there, and may be a number where it is sent."""
+    """A rule as returned: costs are strings. Requests also accept numbers."""
 
 
 class PolicyAnswer(ReviewPolicy):
     rules: tuple[ReviewRuleAnswer, ...]
-    digest: str = Field(description="changes with the policy; sent along with a new one, it guards what was not seen")
-    own_work: OwnWork = Field(description="who may decide on what they, or a key that they made, handed in")
+    digest: str = Field(
+        description="version of the policy; send it with a new policy to avoid overwriting changes you have not seen"
+    )
+    own_work: OwnWork = Field(description="who may decide on work that they, or an API key they created, submitted")
 
 
 class Tried(Answer):
-    """What one policy is expected to do with these verdicts. `by_rule` are those that each rule decides about."""
+    """Expected effect of a policy on these verdicts. `by_rule` counts the verdicts that each rule decides."""
 
     waiting: int
     standing: int
     by_rule: list[int]
-    opinions: int = Field(description="decisions asked of people: a verdict that waits for two counts twice")
-    audits: float = Field(description="how many of those that stand the audit is expected to draw")
+    opinions: int = Field(
+        description="number of decisions required from people; a verdict that waits for two reviewers counts twice"
+    )
+    audits: float = Field(description="expected number of audits among verdicts that need no review")
 
 
 class TrialAnswer(Answer):
-    """Of a random share, as many count as are expected."""
+    """Result of a policy trial. Random samples count with their expected number."""
 
     since: datetime
     verdicts: int
-    left_out: int = Field(description="older verdicts of those days that were not looked at")
+    left_out: int = Field(description="number of older verdicts in this period that were not evaluated")
     tried: Tried = Field(validation_alias="typed")
     saved: Tried
     newly_waiting: int = Field(validation_alias="newly")
@@ -70,7 +74,7 @@ class ReviewPolicies(DeskView):
 
     @read(
         "get_review_policy",
-        "Which verdicts wait for a person",
+        "Get the review policy",
         may=Permission.READ,
         tagged=True,
     )
@@ -79,7 +83,7 @@ class ReviewPolicies(DeskView):
 
     @change(
         "put_review_policy",
-        "Put another review policy in force; of what is left out but the rules, the usual",
+        "Replace the review policy",
         may=Permission.CHANGE_SETTINGS,
         what="review policy",
         problems=(409,),
@@ -87,10 +91,11 @@ class ReviewPolicies(DeskView):
         guarded=True,
     )
     def update(self, body: PolicyInput) -> PolicyAnswer:
-        """The first rule that fits a verdict decides. Runs under way keep the policy that they began with.
+        """The first rule that matches a verdict applies. Omitted settings, except the rules, get their defaults. Runs
+        in progress use the policy they started with.
 
-        A policy with a rule that lets verdicts stand must audit some: `audit_share` 0 is refused with it. Another
-        `own_work` than the one that holds is refused to every key: that is said by people, at the desk.
+        A policy with a rule that skips reviews must audit some verdicts: `audit_share` 0 is rejected with it. A changed
+        `own_work` is rejected for every API key: only people can change it, in the web app.
         """
         with transaction.atomic():
             changed = change_policy(self.project, body.policy, actor=self.actor, digest=body.digest)
@@ -100,7 +105,7 @@ class ReviewPolicies(DeskView):
 
     @change(
         "try_review_policy",
-        "What a policy would have asked people on the last 30 days; nothing is changed",
+        "Simulate a policy on the last 30 days",
         may=Permission.READ,
         what="review policy",
         examples={"Four rules": TRUSTED},

@@ -46,7 +46,7 @@ DECISIONS = {
         "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
         "reason": "Add up the second column again.",
     },
-    "Redo with instructions (of a REJECT)": {
+    "Redo a REJECT with instructions": {
         "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
         "decision": "redo",
         "instructions": "Search in cs.LG as well, and find five papers at least.",
@@ -60,21 +60,21 @@ class ReviewFilters(PageQuery, QueueFilter):
 
 
 class ClaimInput(Value):
-    """Which review to claim; without one, the next in the queue, which `among` narrows."""
+    """The review to claim. Default: the next in the queue, filtered by `among`."""
 
     review_id: UUID | None = None
     queue: UUID | None = Field(default=None, description="the id of a named queue")
-    among: QueueFilter | None = Field(default=None, description="filters as of the list of reviews")
+    among: QueueFilter | None = Field(default=None, description="filters, as for the list of reviews")
 
 
 class LeaseInput(Value):
-    """The token that came with the claim."""
+    """The token returned by the claim."""
 
     lease_token: UUID
 
 
 class SkipInput(Value):
-    """The token, where you hold the review: it is given back. With `undo`, the review comes to you again."""
+    """The token of a review that you hold, which is then released. With `undo`, the review can come to you again."""
 
     lease_token: UUID | None = None
     undo: bool = False
@@ -84,7 +84,7 @@ class Reviews(DeskView):
     def get_object(self, review_id: UUID) -> Review:
         return get_row(reviews_to_show(Review.objects.filter(project=self.project, pk=review_id)), "review")
 
-    @read("list_reviews", "Reviews, newest first", may=Permission.READ_QUEUE, problems=(404,))
+    @read("list_reviews", "List reviews, newest first", may=Permission.READ_QUEUE, problems=(404,))
     def list(self, query: ReviewFilters) -> ReviewPage:
         self._refuse_unknown(query.queue)
         wanted = query.model_dump(exclude_none=True, include={"state", "run"})
@@ -98,27 +98,27 @@ class Reviews(DeskView):
         if queue is not None:
             get_row(live_queues(self.project.pk).filter(pk=queue), "queue")
 
-    @read("get_review", "One review", may=Permission.READ_QUEUE)
+    @read("get_review", "Get a review", may=Permission.READ_QUEUE)
     def retrieve(self, review: Review) -> ReviewAnswer:
         return review_answer(review, reader=self.actor)
 
     @change(
         "claim_review",
-        "Hold the next review, or a certain one",
+        "Claim the next review or a specific one",
         may=Permission.REVIEW,
         what="claim",
         answers={200: ClaimAnswer, 204: None},
         problems=(404, 409),
         examples={
-            "The next": {},
-            "The next of some": {"among": {"reason": "audit"}},
-            "The next of a queue": {"queue": "01890a5d-ac96-774b-bcce-b302099a8059"},
-            "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"},
+            "Next review": {},
+            "Next review that matches a filter": {"among": {"reason": "audit"}},
+            "Next review of a queue": {"queue": "01890a5d-ac96-774b-bcce-b302099a8059"},
+            "Specific review": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"},
         },
     )
     def claim(self, body: ClaimInput) -> ClaimAnswer | None:
-        """What is in a queue for others is passed over. Asked for it by name, or for one such review, it is refused:
-        a key is the person who made it. Keys with the scope admin may.
+        """Reviews in queues for others are skipped. Naming such a queue, or a review in it, is refused: a key acts as
+        the person who created it. Keys with the scope admin are allowed.
         """
         if body.review_id is not None:
             review: Review | None = claim_review(self.get_object(body.review_id), actor=self.actor)
@@ -136,13 +136,15 @@ class Reviews(DeskView):
 
 
 class HeldReview(Reviews):
-    @change("keep_review", "Hold a claimed review longer", may=Permission.REVIEW, what="heartbeat", problems=(409,))
+    @change(
+        "keep_review", "Extend the lease of a claimed review", may=Permission.REVIEW, what="heartbeat", problems=(409,)
+    )
     def keep(self, review: Review, body: LeaseInput) -> HeartbeatAnswer:
         return HeartbeatAnswer(lease_until=keep_review(review, lease_token=body.lease_token))
 
     @change(
         "decide_review",
-        "Approve or overrule the verdict, or decide what becomes of a REJECT; the run goes on",
+        "Decide a review and resume its run",
         may=Permission.REVIEW,
         what="decision",
         problems=(409,),
@@ -153,7 +155,7 @@ class HeldReview(Reviews):
 
     @change(
         "release_review",
-        "Give a claimed review back to the queue",
+        "Release a claimed review to the queue",
         may=Permission.REVIEW,
         what="release",
         problems=(409,),
@@ -164,23 +166,24 @@ class HeldReview(Reviews):
 
     @change(
         "assign_review",
-        "Keep a review for a member, or for nobody; who holds it gives it back by that",
+        "Assign or unassign a review, releasing its claim",
         may=Permission.REVIEW,
         what="assignment",
         problems=(409,),
-        examples={"To a member": {"to": "anna", "note": "You know this agent."}, "To nobody": {"to": None}},
+        examples={"To a member": {"to": "anna", "note": "You know this agent."}, "Unassign": {"to": None}},
     )
     def assign(self, review: Review, body: AssignInput) -> ReviewAnswer:
+        """Only the holder can assign a claimed review. Assigning it to another member releases the claim."""
         assign_review(review, body, actor=self.actor)
         return review_answer(self.get_object(review.pk))
 
     @change(
         "skip_review",
-        "Pass a review over: it is not given to you as the next one again, and others still get it",
+        "Skip a review for yourself only",
         may=Permission.REVIEW,
         what="skip",
         problems=(409,),
-        examples={"Skip": {}, "Take it back": {"undo": True}},
+        examples={"Skip": {}, "Undo": {"undo": True}},
     )
     def skip(self, review: Review, body: SkipInput) -> ReviewAnswer:
         if body.undo:
@@ -191,15 +194,15 @@ class HeldReview(Reviews):
 
     @change(
         "undo_decision",
-        "Take a decision back with everything that followed from it; the review is yours again",
+        "Undo a decision and its consequences",
         may=Permission.REVIEW,
         problems=(409,),
     )
     def undo(self, review: Review, body: Nothing) -> ClaimAnswer:
-        """The run waits as before the decision: its ticket, later attempts and proposals go. What they had cost stays
-        on the run's totals. Refused with the reason once the agent or a pipeline has been told, a tool outside of the
-        desk was called, or somebody has built on it: then fork the run from the step of the review. Only the key that
-        decided, and keys with the scope admin, take a decision back.
+        """The review is yours again, and the run waits as before the decision. Its ticket, later attempts and proposals
+        are removed; their cost stays in the run's totals. Refused, with the reason, once the agent or a pipeline was
+        notified, an external tool was called, or someone has built on the decision. In that case, fork the run from
+        the step of the review. Only the key that decided and keys with the scope admin can undo a decision.
         """
         undone = undo_decision(review, actor=self.actor)
         return ClaimAnswer.from_row(undone, review=review_answer(self.get_object(review.pk)))
@@ -208,14 +211,14 @@ class HeldReview(Reviews):
 # Asking for a review of an attempt, whatever the policy says.
 
 ASKED = {
-    "The kept attempt": {"note": "Are the figures those of 2025?"},
-    "A certain attempt, by three people": {"attempt": 2, "note": "Is the tone right?", "reviewers": 3},
-    "For one person": {"note": "You know this client.", "assignee": "anna"},
+    "Selected attempt": {"note": "Are the figures those of 2025?"},
+    "Specific attempt, three reviewers": {"attempt": 2, "note": "Is the tone right?", "reviewers": 3},
+    "One assigned reviewer": {"note": "You know this client.", "assignee": "anna"},
 }
 
 
 class AskedAnswer(Answer):
-    """The reviews that are open now: one, or one for each of several blind reviewers."""
+    """The open reviews: one, or one for each of several blind reviewers."""
 
     reviews: list[ReviewAnswer]
 
@@ -227,7 +230,7 @@ class AskForReview(DeskView):
     # To ask is to decide nothing: a pipeline that hands tasks in may.
     @change(
         "ask_for_review",
-        "Ask for a review of an attempt that has a verdict; the run does not wait for it",
+        "Request a non-blocking review of a judged attempt",
         may=Permission.ASK_FOR_REVIEW,
         what="request",
         status=201,

@@ -12,12 +12,12 @@ from reflection_app.teams.projects import CompletenessChange, change_completenes
 
 
 class CompletenessSettingsAnswer(CompletenessSettings, Answer):
-    """The settings as they apply: the server's, with the project's own in front."""
+    """The effective settings: the project's own, else the server's."""
 
     max_cost_usd: Money | None = Field(  # type: ignore[assignment]
-        description="of a check with its supplements; null: no such limit"
+        description="cost limit of a check with its follow-up steps; null: no limit"
     )
-    chosen: list[str] = Field(description="which of these the project set itself")
+    chosen: list[str] = Field(description="names of the settings that the project set itself")
 
 
 def settings_answer(project: Project) -> CompletenessSettingsAnswer:
@@ -25,17 +25,17 @@ def settings_answer(project: Project) -> CompletenessSettingsAnswer:
 
 
 class CompletenessSettingsView(DeskView):
-    @read("get_completeness_settings", "How work is checked for what it still lacks", may=Permission.READ)
+    @read("get_completeness_settings", "Get the completeness check settings", may=Permission.READ)
     def retrieve(self) -> CompletenessSettingsAnswer:
         return settings_answer(self.project)
 
     @change(
         "patch_completeness_settings",
-        "Set the completeness check otherwise, in part",
+        "Change completeness check settings",
         may=Permission.CHANGE_SETTINGS,
         what="settings",
         examples={
-            "Every fifth run, for at most five cents a check": {
+            "Every fifth run, at most five cents a check": {
                 "when": "sampled",
                 "share": 0.2,
                 "max_cost_usd": "0.05",
@@ -43,5 +43,5 @@ class CompletenessSettingsView(DeskView):
         },
     )
     def partial_update(self, body: CompletenessChange) -> CompletenessSettingsAnswer:
-        """What is left out stays; null follows the desk. Runs under way keep the settings that they began with."""
+        """Omitted settings stay unchanged; null restores the server's. Runs in progress are not affected."""
         return settings_answer(change_completeness(self.project, body, actor=self.actor))

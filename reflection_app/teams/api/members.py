@@ -42,10 +42,11 @@ class MemberAnswer(Answer):
     role: Role
     invited_by_key: UUID | None = Field(
         validation_alias="invited_by_key_id",
-        description="the key whose invitation made them a member, until a person gives them a role; they go with it",
+        description="API key whose invitation made them a member, until a person sets their role; revoking the key "
+        "removes them",
     )
     is_active: Annotated[bool, part("is_active")] = Field(
-        validation_alias="user", description="false where the account is switched off"
+        validation_alias="user", description="false if the account is disabled"
     )
     since: datetime = Field(validation_alias="created_at")
 
@@ -55,35 +56,37 @@ class MemberPage(PageAnswer):
 
 
 class KeyLeft(Answer):
-    """An API key of the member, by name."""
+    """An API key of the member."""
 
     id: UUID
     name: str
-    prefix: str = Field(validation_alias="hint", description="the first characters of the key")
+    prefix: str = Field(validation_alias="hint", description="first characters of the key")
 
 
 class KeysLeftAnswer(Answer):
-    """What became of the API keys that the member had made."""
+    """What happened to the API keys that the member created."""
 
-    revoked_keys: list[KeyLeft] = Field(default=[], validation_alias="revoked", description="revoked by this request")
+    revoked_keys: list[KeyLeft] = Field(
+        default=[], validation_alias="revoked", description="keys revoked by this request"
+    )
     remaining_keys: list[KeyLeft] = Field(
         default=[],
         validation_alias="remaining",
-        description="still valid, without the scope `admin` unless their maker is an admin",
+        description="keys that are still valid, without the scope `admin` unless their creator is an admin",
     )
 
 
 class ChangedMemberAnswer(KeysLeftAnswer, MemberAnswer):
-    """The member, and what became of their keys."""
+    """The member, and what happened to their API keys."""
 
 
-RevokeKeys = Annotated[bool, Field(description="revoke the API keys that the member made")]
+RevokeKeys = Annotated[bool, Field(description="revoke the API keys that the member created")]
 
 
 class RoleInput(Value):
     role: Role
     revoke_keys: RevokeKeys = Field(
-        default=True, description="revoke the API keys that the member made, if the new role is lower"
+        default=True, description="revoke the API keys that the member created, if the new role is lower"
     )
 
 
@@ -92,9 +95,13 @@ class RemoveQuery(Value):
 
 
 class InvitationInput(Value):
-    role: Role = Field(default=Role.VIEWER, description="a key makes viewers only; other roles are given at the desk")
-    email: str = Field(default="", max_length=254, description="the only address that may accept; empty: any account")
-    days: int = Field(default=USUAL_DAYS, ge=1, le=MOST_DAYS, description="how long the link works")
+    role: Role = Field(
+        default=Role.VIEWER, description="API keys can invite viewers only; people give other roles in the web app"
+    )
+    email: str = Field(
+        default="", max_length=254, description="the only email address that may accept; empty: any account"
+    )
+    days: int = Field(default=USUAL_DAYS, ge=1, le=MOST_DAYS, description="days until the link expires")
 
 
 class InvitationAnswer(Answer):
@@ -107,7 +114,7 @@ class InvitationAnswer(Answer):
 
 
 class NewInvitationAnswer(InvitationAnswer):
-    link: str | None = Field(description="shown this once; null where a repeated request is answered again")
+    link: str | None = Field(description="returned only once; null in the response to a repeated request")
 
 
 class InvitationPage(PageAnswer):
@@ -120,14 +127,14 @@ class Members(DeskView):
         number = int(user_id) if user_id.isascii() and user_id.isdigit() and len(user_id) <= 10 else 0
         return number if number <= BIGGEST_ID else 0
 
-    @read("list_members", "The members, the oldest first", may=Permission.READ)
+    @read("list_members", "List members, oldest first", may=Permission.READ)
     def list(self, query: PageQuery) -> MemberPage:
         members = Membership.objects.filter(project=self.project).select_related("user")
         return self.page(MemberPage, members, query, order=OLDEST_FIRST)
 
     @change(
         "change_member",
-        "Give a member another role; the last admin keeps theirs",
+        "Change a member's role, except the last admin's",
         may=Permission.MANAGE_MEMBERS,
         what="role",
         problems=(409,),
@@ -140,11 +147,12 @@ class Members(DeskView):
 
     @change(
         "remove_member",
-        "Remove a member; the last admin stays. Releases what they hold in the review queue",
+        "Remove a member, except the last admin",
         may=Permission.MANAGE_MEMBERS,
         problems=(409,),
     )
     def destroy(self, user_id: int, query: RemoveQuery) -> KeysLeftAnswer:
+        """Releases the member's claims, assignments and queue places."""
         done = remove_member(self.project, user_id, actor=self.actor, revoke_keys=query.revoke_keys)
         return KeysLeftAnswer.from_row(done)
 
@@ -153,13 +161,13 @@ class Invitations(DeskView):
     def get_object(self, invitation_id: UUID) -> Invitation:
         return get_row(Invitation.objects.filter(project=self.project, pk=invitation_id), "invitation")
 
-    @read("list_invitations", "Open invitations, newest first", may=Permission.MANAGE_MEMBERS)
+    @read("list_invitations", "List open invitations, newest first", may=Permission.MANAGE_MEMBERS)
     def list(self, query: PageQuery) -> InvitationPage:
         return self.page(InvitationPage, Invitation.objects.usable().filter(project=self.project), query)
 
     @change(
         "create_invitation",
-        "Make a link that makes one person a member",
+        "Create an invitation link for one member",
         may=Permission.MANAGE_MEMBERS,
         what="invitation",
         answers={201: NewInvitationAnswer},
@@ -173,7 +181,7 @@ class Invitations(DeskView):
 
     @change(
         "revoke_invitation",
-        "The link works no more; nothing changes where it was used",
+        "Revoke an invitation; existing members remain",
         may=Permission.MANAGE_MEMBERS,
     )
     def destroy(self, invitation: Invitation) -> None:
@@ -191,18 +199,19 @@ class AuditAnswer(Answer):
     id: UUID
     created_at: datetime
     actor: str = Field(
-        validation_alias="actor_label", description="a user name, `key <name>` or `system`, as it was then"
+        validation_alias="actor_label", description="a user name, `key <name>` or `system`, as recorded at the time"
     )
     key_made_by: Annotated[str | None, OrNull] = Field(
         validation_alias="made_by",
-        description="of a key, the user who made it; null of people, and of keys made by the desk's command",
+        description="user who created the key, if a key acted; null for people and for keys created on the command "
+        "line",
     )
     action: str
-    target: str = Field(description="the kind of thing")
+    target: str = Field(description="type of object")
     target_id: UUID
     before: dict[str, Any]
     after: dict[str, Any]
-    is_hidden: bool = Field(description="whether before and after are withheld while others judge the same blindly")
+    is_hidden: bool = Field(description="whether before and after are hidden while others judge the same item blindly")
     address: str | None
 
 
@@ -211,7 +220,7 @@ class AuditPage(PageAnswer):
 
 
 class AuditEntries(DeskView):
-    @read("list_audit_entries", "Who did what to what, newest first", may=Permission.READ_AUDIT)
+    @read("list_audit_entries", "List audit entries, newest first", may=Permission.READ_AUDIT)
     def list(self, query: AuditQuery) -> AuditPage:
         return self.page(AuditPage, entries_for(self.project, query, reader=self.actor), query, each=audit_answer)
 
@@ -227,11 +236,12 @@ def audit_answer(entry: AuditEntry) -> AuditAnswer:
 class Export(DeskView):
     @read(
         "export_project",
-        "The whole project as a zip of JSON lines, without secrets; manage.py import_project takes it in",
+        "Export the project for manage.py import_project, without secrets",
         may=Permission.EXPORT_PROJECT,
         answer=OpenApiTypes.BINARY,
         media_type="application/zip",
     )
     def retrieve(self) -> StreamingHttpResponse:
+        """A zip of JSON Lines files."""
         # The documented way to Django's own request.
         return file_response(self.request._request, self.project, actor=self.actor)  # noqa: SLF001

@@ -52,7 +52,9 @@ EXAMPLES = {
 
 class ToolFilters(PageQuery):
     kind: ToolKind | None = None
-    is_enabled: bool | None = Field(default=None, description="only tools that runs may call, or only the others")
+    is_enabled: bool | None = Field(
+        default=None, description="true: only tools that runs may call; false: only the others"
+    )
 
 
 class Tools(DeskView):
@@ -62,7 +64,7 @@ class Tools(DeskView):
     def get_edited(self, tool: Tool) -> dict[str, object]:
         return {name: getattr(tool, name) for name in ToolChange.model_fields}
 
-    @read("list_tools", "Tools, newest first", may=Permission.READ)
+    @read("list_tools", "List tools, newest first", may=Permission.READ)
     def list(self, query: ToolFilters) -> ToolPage:
         return self.page(ToolPage, Tool.objects.filter(project=self.project, **query.get_filters()), query)
 
@@ -80,7 +82,7 @@ class Tools(DeskView):
 
     @read(
         "get_tool",
-        "One tool",
+        "Get a tool",
         may=Permission.READ,
         tagged=True,
     )
@@ -89,10 +91,10 @@ class Tools(DeskView):
 
     @change(
         "change_tool",
-        "Change a tool; what is left out stays",
+        "Change a tool",
         may=Permission.CHANGE_TOOLS,
         what="change",
-        examples={"Switch it off": {"is_enabled": False}},
+        examples={"Disable": {"is_enabled": False}},
         guarded=True,
     )
     def partial_update(self, tool: Tool, body: ToolChange) -> ToolAnswer:
@@ -113,11 +115,11 @@ class Tools(DeskView):
         may=Permission.CHANGE_TOOLS,
         reader=read_server,
         answers={200: ToolImportAnswer},
-        examples={"A server": {"url": "https://mcp.example.com/mcp"}},
+        examples={"MCP server": {"url": "https://mcp.example.com/mcp"}},
         once=False,
     )
     def import_mcp(self, body: McpServerInput) -> Response:
-        """Asks the server (within 10 s) before anything is written. Tools that came from it before are renewed."""
+        """Queries the server (within 10 s) before anything is written. Tools imported from it earlier are updated."""
         found = fetch_tools(self.project, body)
 
         def keep() -> Response:
@@ -130,13 +132,13 @@ class Secrets(DeskView):
     def get_object(self, name: str) -> Secret:
         return get_row(Secret.objects.filter(project=self.project, name=name), "secret")
 
-    @read("list_secrets", "Secrets without their values", may=Permission.CHANGE_TOOLS)
+    @read("list_secrets", "List secrets without their values", may=Permission.CHANGE_TOOLS)
     def list(self, query: PageQuery) -> SecretPage:
         return self.page(SecretPage, Secret.objects.filter(project=self.project).defer("ciphertext"), query)
 
     @change(
         "save_secret",
-        "Keep a secret; one of the same name is replaced",
+        "Save a secret, replacing one of that name",
         may=Permission.CHANGE_TOOLS,
         what="secret",
         status=201,
@@ -147,6 +149,6 @@ class Secrets(DeskView):
     def create(self, body: SecretInput) -> SecretAnswer:
         return SecretAnswer.from_row(save_secret(self.project, body, actor=self.actor))
 
-    @change("delete_secret", "Delete a secret; tools that name it fail from then on", may=Permission.CHANGE_TOOLS)
+    @change("delete_secret", "Delete a secret; tools that use it fail", may=Permission.CHANGE_TOOLS)
     def destroy(self, secret: Secret) -> None:
         delete_secret(secret, actor=self.actor)

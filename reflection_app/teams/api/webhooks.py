@@ -31,7 +31,9 @@ from reflection_app.teams.webhooks import (
     rotate_secret,
 )
 
-EXAMPLES = {"Whatever ends or waits": {"url": "https://ci.example.com/desk", "events": ["run.finished", "run.waiting"]}}
+EXAMPLES = {
+    "Finished and waiting runs": {"url": "https://ci.example.com/desk", "events": ["run.finished", "run.waiting"]}
+}
 
 
 def get_webhook_for(project: Project, webhook_id: UUID) -> Webhook:
@@ -52,7 +54,7 @@ class Webhooks(DeskView):
 
     @read(
         "get_webhook",
-        "One webhook",
+        "Get a webhook",
         may=Permission.MANAGE_WEBHOOKS,
         tagged=True,
     )
@@ -61,10 +63,10 @@ class Webhooks(DeskView):
 
     @change(
         "change_webhook",
-        "Change a webhook; what is left out stays, and so does the secret",
+        "Change a webhook; its secret stays the same",
         may=Permission.MANAGE_WEBHOOKS,
         what="change",
-        examples={"Switch it off": {"is_enabled": False}},
+        examples={"Disable": {"is_enabled": False}},
         guarded=True,
     )
     def partial_update(self, webhook: Webhook, body: WebhookChange) -> WebhookAnswer:
@@ -72,28 +74,28 @@ class Webhooks(DeskView):
 
     @change(
         "delete_webhook",
-        "Delete a webhook and its log",
+        "Delete a webhook and its delivery log",
         may=Permission.MANAGE_WEBHOOKS,
         guarded=True,
     )
     def destroy(self, webhook: Webhook) -> None:
         delete_webhook(webhook, actor=self.actor)
 
-    @change("resume_webhook", "Send there again, beginning with what has waited", may=Permission.MANAGE_WEBHOOKS)
+    @change("resume_webhook", "Resume a webhook, starting with waiting messages", may=Permission.MANAGE_WEBHOOKS)
     def resume(self, webhook: Webhook, body: Nothing) -> WebhookAnswer:
         return WebhookAnswer.from_row(resume_webhook(webhook, actor=self.actor))
 
 
 class WebhookSecrets(Webhooks):
-    """Views whose answers hold a secret, which is not kept for those who ask again with the same idempotency key."""
+    """Views that return a secret, which is not stored for repeated requests with the same idempotency key."""
 
-    @read("list_webhooks", "Webhooks, newest first", may=Permission.MANAGE_WEBHOOKS)
+    @read("list_webhooks", "List webhooks, newest first", may=Permission.MANAGE_WEBHOOKS)
     def list(self, query: PageQuery) -> WebhookPage:
         return self.page(WebhookPage, Webhook.objects.filter(project=self.project), query)
 
     @change(
         "create_webhook",
-        "Have an address told of events; answers its secret, once",
+        "Create a webhook and return its secret once",
         may=Permission.MANAGE_WEBHOOKS,
         what="webhook",
         answers={201: NewSecretAnswer},
@@ -106,7 +108,7 @@ class WebhookSecrets(Webhooks):
 
     @change(
         "rotate_webhook_secret",
-        "A new secret, told once; the former signs beside it for a day",
+        "Rotate the secret; both sign for a day",
         may=Permission.MANAGE_WEBHOOKS,
         answers={200: NewSecretAnswer},
     )
@@ -121,24 +123,24 @@ def with_secret(webhook: Webhook, secret: str, *, status: int) -> ShownOnce:
 
 class DeliveryFilters(PageQuery):
     state: DeliveryState | None = None
-    type: str | None = Field(default=None, max_length=30, description="such as run.finished")
+    type: str | None = Field(default=None, max_length=30, description="type of event, such as run.finished")
 
 
 class WebhookDeliveries(Webhooks):
-    @read("list_deliveries", "What a webhook was sent, and is to be sent, newest first", may=Permission.MANAGE_WEBHOOKS)
+    @read("list_deliveries", "List deliveries of a webhook, newest first", may=Permission.MANAGE_WEBHOOKS)
     def list_deliveries(self, webhook: Webhook, query: DeliveryFilters) -> DeliveryPage:
         rows = Delivery.objects.select_related("event").defer("payload")
         return self.page(DeliveryPage, rows.filter(webhook=webhook, **query.get_filters()), query)
 
     @change(
         "test_webhook",
-        "Send a message of the type webhook.test at once, and see what comes back",
+        "Send a webhook.test message and return the response",
         may=Permission.MANAGE_WEBHOOKS,
         answers={200: DeliveryDetailAnswer},
         once=False,
     )
     def test(self, webhook: Webhook, body: Nothing) -> Response:
-        """It is tried once, within 10 s, also where the webhook is paused or off."""
+        """Makes one try, within 10 s, even if the webhook is paused or off."""
 
         def begin() -> Response:
             return Response({"id": str(begin_test(webhook, actor=self.actor).pk)})
@@ -156,17 +158,17 @@ class Deliveries(DeskView):
     def get_object(self, webhook_id: UUID, delivery_id: UUID) -> Delivery:
         return get_delivery_for(get_webhook_for(self.project, webhook_id), delivery_id)
 
-    @read("get_delivery", "One message with every try", may=Permission.MANAGE_WEBHOOKS)
+    @read("get_delivery", "Get a message with all tries", may=Permission.MANAGE_WEBHOOKS)
     def retrieve(self, delivery: Delivery) -> DeliveryDetailAnswer:
         return DeliveryDetailAnswer.from_row(delivery)
 
     @change(
         "redeliver",
-        "Send a message again, with the same content and an id of its own",
+        "Resend the same content with a new id",
         may=Permission.MANAGE_WEBHOOKS,
         status=202,
         problems=(409,),
     )
     def redeliver(self, delivery: Delivery, body: Nothing) -> DeliveryAnswer:
-        """Of a message that still waits, the next try is due at once; its id stays."""
+        """If the message still waits, its next try is due at once and its id stays the same."""
         return DeliveryAnswer.from_row(redeliver(delivery, actor=self.actor))
