@@ -90,7 +90,7 @@ def test_the_demo_fills_every_page_is_worked_with_and_leaves_nothing_but_the_tra
         load_demo(actor=Actor(user=staff))
     assert client.post("/projects/demo/").status_code == 409
     assert "Load the demo" not in client.get("/projects/new/").content.decode()
-    assert "made up" in client.get("/p/demo/").content.decode()
+    assert "Sample data" in client.get("/p/demo/").content.decode()
     client.force_login(given.member(project, Role.CURATOR, user=person))
     assert client.post("/p/demo/settings/keeping/remove-demo/").status_code == 403
     assert "Remove the demo" not in client.get("/p/demo/").content.decode()
