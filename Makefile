@@ -68,12 +68,14 @@ clean:
 # The stamps spare a second run the look at every package; a changed lock outdates them.
 .venv/synced-run: uv.lock pyproject.toml | $(UV)
 	@echo "Fetching packages; the first time takes a minute or two."
-	@$(UV) sync --quiet --locked --no-dev --inexact --python "$(PYTHON)"
+	@began=$$(date +%s); $(UV) sync --quiet --locked --no-dev --inexact --python "$(PYTHON)" \
+		&& printf '✓ %-10s %5d   s\n' Packages $$(($$(date +%s) - began))
 	@touch $@
 
 .venv/synced-dev: uv.lock pyproject.toml | $(UV)
 	@echo "Fetching packages; the first time takes a minute or two."
-	@$(UV) sync --quiet --locked --python "$(PYTHON)"
+	@began=$$(date +%s); $(UV) sync --quiet --locked --python "$(PYTHON)" \
+		&& printf '✓ %-10s %5d   s\n' Packages $$(($$(date +%s) - began))
 	@touch .venv/synced-run $@
 
 .tools/uv/bin/uv:

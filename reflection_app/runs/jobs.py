@@ -2,6 +2,7 @@
 
 import logging
 import random
+import sys
 import threading
 from collections import defaultdict
 from datetime import datetime, timedelta
@@ -139,6 +140,8 @@ def wait_longer_for_the_broker(conf: Any, **_: object) -> None:
 @worker_ready.connect
 def start_background_work(**_: object) -> None:
     """Start what takes seconds in threads next to the worker's first tasks, which should not wait or pay for it."""
+    # `manage.py up` waits for this line (config/up/desk.py). Celery makes warnings of what goes to sys.stdout.
+    print("worker is ready", file=sys.__stdout__, flush=True)
     if embedding_model() is None:
         log.info("entries are found by text alone: no EMBEDDING_MODEL is set that could find them by meaning")
     # Gives other processes the vectors of their questions: only workers have the model and its keys.

@@ -15,7 +15,7 @@ NAME = "css/desk.css"
 # The first orders the cascade's layers. Of two rules of one layer that weigh the same the later one holds, so that what
 # styles one page stands behind what styles all.
 ORDER = """
-    tokens base layout controls toasts lists run attachments graph plan session review review-undo review-keys
+    tokens base layout controls toasts lists start run attachments graph plan session review review-undo review-keys
     review-item review-edit review-queue queues panel bulk fork tools webhooks alerts failures reports people accounts
     questions tickets completeness conflicts policy rubric notebook import reflectors audit code lift rules metrics
     dashboards datasets keeping calibration comparisons search marks utilities

@@ -22,7 +22,7 @@ from reflection_app.sessions import pages as sessions_pages
 from reflection_app.sessions import views as sessions_views
 from reflection_app.tasks import pages as tasks_pages
 from reflection_app.teams import urls as teams_urls
-from reflection_app.teams.pages import audit, demo, members, notifications, overview, settings, tools, webhooks
+from reflection_app.teams.pages import audit, demo, members, notifications, overview, settings, start, tools, webhooks
 from reflection_app.web.pages import Page
 
 COMPARISONS, REPORTS, TOOLS = _("Comparisons"), _("Reports"), _("Tools")
@@ -31,6 +31,7 @@ Setting = partial(Page, within=_("Settings"))
 
 project_pages: list[URLPattern | URLResolver] = [
     Page("", overview.project_overview, "project_overview", _("Overview"), "home", words="home start dashboard"),
+    Page("start/", start.get_started, "get_started", _("Get started"), "star", words="first steps connect agent curl"),
     path("search/", search_pages.search_page, name="search"),
     Page("runs/", runs_pages.run_list, "runs", _("Runs"), "runs", words="executions jobs tasks history"),
     path("runs/<uuid:run_id>/", runs_pages.run_page, name="run"),

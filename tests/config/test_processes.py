@@ -1,3 +1,6 @@
+import re
+from io import StringIO
+
 import pytest
 from celery import current_app
 from pytest_django.fixtures import Settings
@@ -93,3 +96,30 @@ def test_the_embedded_postgres_has_room_for_all_processes_of_a_large_machine(set
     for web_servers, workers_, room in ((2, 2, 200), (4, 8, 272)):
         settings.WEB_PROCESSES, settings.WORKER_PROCESSES = web_servers, workers_
         assert int(processes.options_of_postgres()["max_connections"]) == room
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_file_gets_a_line_for_each_step_that_is_done() -> None:
+    log = processes.JointLog(StringIO())
+    with log.step("Engines"):
+        log.say("a line")
+    with pytest.raises(KeyError), log.step("Tables"):
+        raise KeyError
+    assert isinstance(log.stream, StringIO)
+    first, second = log.stream.getvalue().splitlines()
+    assert first == "up       | a line"
+    assert re.fullmatch(r"✓ Engines +0\.0 s", second)
+
+
+def test_a_terminal_shows_the_steps_under_way_below_all_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    log = processes.JointLog(Terminal())
+    assert isinstance(log.stream, StringIO)
+    with log.step("Demo"), log.step("Web"):
+        log.say("a line", name="web")
+        assert log.stream.getvalue().endswith("\r\x1b[Kweb      | a line\n… Demo, Web")
+    assert log.stream.getvalue().endswith("s\n")

@@ -6,8 +6,9 @@ from django.test import Client
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.claiming import claim_review, skip_review
+from reflection_app.reviews.models import Review
+from reflection_app.teams.pages.overview import has_begun
 from tests import given
-from tests.notebook.exposed import approved_lesson
 
 pytestmark = pytest.mark.django_db
 
@@ -31,18 +32,30 @@ def test_waiting_for_you_is_what_you_could_decide_now(client: Client) -> None:
     assert "Free" in client.get("/p/desk/").text.partition("Waiting for you")[2].partition("In progress")[0]
 
 
-def test_first_steps_are_ticked_one_by_one_and_gone_when_all_are_done(client: Client) -> None:
+def test_get_started_is_offered_until_anyone_has_begun(client: Client) -> None:
     project = given.project("fresh")
-    admin = given.logged_in(client, project, Role.ADMIN)
-    page = admin.get("/p/fresh/").text
-    assert "First steps" in page
-    for address in ("tasks/new/", "settings/keys/", "reviews/", "notebook/", "settings/members/"):
-        assert f'href="/p/fresh/{address}' in page.partition("First steps")[2].partition("</section>")[0], address
-    given.api_key(project)
+    given.logged_in(client, project, Role.VIEWER)
+    offer = '<section class="start-hint'
+    assert offer in client.get("/p/fresh/").text
     given.submitted_run(project)
-    approved_lesson(project.pk, "Name the currency")
-    given.member(project)
-    page = admin.get("/p/fresh/").text.partition("First steps")[2].partition("</section>")[0]
-    assert page.count("is-done") == 4
-    viewer = Client()
-    assert "First steps" not in given.logged_in(viewer, project, Role.VIEWER).get("/p/fresh/").text
+    assert offer not in client.get("/p/fresh/").text
+
+
+def test_a_key_and_a_decided_review_count_as_begun() -> None:
+    with_key, with_decision = given.project(), given.project()
+    assert not has_begun(with_key)
+    given.api_key(with_key)
+    assert has_begun(with_key)
+    review = given.waiting_review(with_decision)
+    assert not has_begun(with_decision)
+    Review.objects.filter(pk=review.pk).update(decided_by=given.member(with_decision))
+    assert has_begun(with_decision)
+
+
+def test_an_empty_project_shows_only_where_to_start(client: Client) -> None:
+    project = given.project("fresh")
+    given.logged_in(client, project)
+    given.api_key(project)
+    page = client.get("/p/fresh/").text
+    assert '<section class="start-hint' in page
+    assert "Recent results" not in page

@@ -99,13 +99,14 @@ def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[st
     assert Project.objects.get(slug="set").limits == {}
 
 
-def test_the_small_local_model_is_owned_up_to(admin: Client, settings: Settings) -> None:
-    assert "very small local model" not in admin.get("/p/set/").text
+def test_a_chip_shows_that_the_built_in_model_answers(admin: Client, settings: Settings) -> None:
+    assert "Built-in model" not in admin.get("/p/set/").text
     settings.LOCAL_MODEL_URL = "http://127.0.0.1:1/v1"
-    assert "very small local model" in admin.get("/p/set/").text
+    chip = admin.get("/p/set/").text.partition("Built-in model")[2].partition("</details>")[0]
+    assert 'href="/p/set/settings/#models"' in chip
     settings.LLM_MODEL = "openai/some-model"
     page = admin.get("/p/set/settings/").text
-    assert "very small local model" not in page
+    assert "Built-in model" not in page
     assert "openai/some-model" in page
 
 

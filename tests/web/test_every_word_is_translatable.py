@@ -20,7 +20,10 @@ UNHEARD = {"blocktranslate", "comment"}
 # What is typed or read by machines stays as it is, and so do names.
 SPOKEN_BY_MACHINES = {"code", "pre", "kbd", "script", "style"}
 SAID_BY_ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "data-empty"}
-NAMES = re.compile(r"Reflection Desk|JSON Schema|Markdown|OpenAPI|MCP|HTTP|JSON Lines|JSON|CSV|UTC|κ|α")
+NAMES = re.compile(
+    r"Reflection Desk|OpenTelemetry|LangGraph|Python|curl|"
+    r"JSON Schema|Markdown|OpenAPI|MCP|HTTP|JSON Lines|JSON|CSV|UTC|κ|α"
+)
 WORDS_BY_FILTER = re.compile(r"\|(?:default|default_if_none|yesno):\"([^\"]*)\"")
 WORDS_BY_ARGUMENT = re.compile(r"\b(?:label|title|words|hint|placeholder|heading|text|legend|summary)=\"([^\"]*)\"")
 

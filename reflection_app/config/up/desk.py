@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -37,6 +38,19 @@ def address() -> str:
 def note_address() -> None:
     """Keeps the address of the desk that is starting."""
     (settings.DATA_DIR / "address").write_text(address())
+
+
+def next_commands() -> list[str]:
+    """Return what a newcomer does next, with the commands for it."""
+    own_model = ("LLM_MODEL=openai/gpt-5-mini OPENAI_API_KEY=… make run", "use your own model")
+    tests = ("make test", "run the tests")
+    commands = [
+        ("docs/tutorial.md", "ten-minute tutorial"),
+        ("make login-link", "new login link"),
+        tests if settings.LLM_MODEL else own_model,
+    ]
+    width = max(len(command) for command, _ in commands)
+    return ["", "Next:", *(f"  {command:<{width}}  {why}" for command, why in commands)]
 
 
 def address_in_use() -> str:
@@ -94,9 +108,9 @@ class Desk:
         finally:
             await self._stop()
 
-    def _tell(self, line: str) -> None:
-        """Shows `line` and the login in a box. The login of a first start is told once, and so never lost."""
-        self.log.box([line, *self.login])
+    def _tell(self, line: str, *, after: Iterable[str] = ()) -> None:
+        """Show `line`, the login and the lines after it in a box. The login of a first start is shown once."""
+        self.log.box([line, *self.login, *after])
         self.login = []
 
     def _on_signal(self, running: asyncio.Task[None]) -> None:
@@ -119,20 +133,13 @@ class Desk:
             if ignored := processes.names_without_effect(os.environ):
                 self.log.say(f"{', '.join(ignored)} set, without effect: every step is in the run's journal and page")
             shared, behind = self._plan()
-            sockets = socket_dir(settings.DATA_DIR)
-            if not settings.REDIS_URL:
-                self.supervisor.start(prepared_valkey(settings.DATA_DIR, sockets=sockets))
-                await self.supervisor.wait_until(lambda _pid: valkey_is_ready(sockets), name="valkey")
-            if not settings.DATABASE_URL:
-                options = processes.options_of_postgres()
-                self.supervisor.start(await prepared_postgres(settings.DATA_DIR, sockets=sockets, options=options))
-                await self.supervisor.wait_until(
-                    lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres"
-                )
-            await asyncio.to_thread(remove_interrupted_restore)
-            async with self.supervisor.saying_who_is_waited_for("the database's tables"):
-                await asyncio.to_thread(self._migrate)
-            await asyncio.to_thread(collect_static)
+            if not (settings.REDIS_URL and settings.DATABASE_URL):
+                with self.log.step("Engines"):
+                    await self._start_engines()
+            with self.log.step("Tables"):
+                await asyncio.to_thread(remove_interrupted_restore)
+                async with self.supervisor.saying_who_is_waited_for("the database's tables"):
+                    await asyncio.to_thread(self._migrate)
             await asyncio.gather(
                 self._first_start(
                     processes.first_start(shared, address=address(), shows_password=self.log.stream.isatty())
@@ -140,8 +147,18 @@ class Desk:
                 self._start_application(processes.web(shared, listener=listener.fileno()), behind=behind),
             )
             note_address()
-            self._tell(f"Reflection Desk is running at {address()}")
+            self._tell(f"Reflection Desk is running at {address()}", after=next_commands())
             await asyncio.Event().wait()
+
+    async def _start_engines(self) -> None:
+        sockets = socket_dir(settings.DATA_DIR)
+        if not settings.REDIS_URL:
+            self.supervisor.start(prepared_valkey(settings.DATA_DIR, sockets=sockets))
+            await self.supervisor.wait_until(lambda _pid: valkey_is_ready(sockets), name="valkey")
+        if not settings.DATABASE_URL:
+            options = processes.options_of_postgres()
+            self.supervisor.start(await prepared_postgres(settings.DATA_DIR, sockets=sockets, options=options))
+            await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
 
     def _plan(self) -> tuple[dict[str, str], list[Command]]:
         """What every process is told, and the processes behind the page: local model (if used), worker and beat."""
@@ -180,15 +197,26 @@ class Desk:
     async def _start_application(self, web: list[Command], *, behind: list[Command]) -> None:
         # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
         first, *others = web
-        self.supervisor.start(first)
-        # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
-        here = address().removeprefix("http://")
-        await self.supervisor.wait_until(lambda _pid: answers(here, timeout_s=300), name=first.name)
-        for command in (*behind, *others):
-            self.supervisor.start(command)
+        with self.log.step("Web"):
+            await asyncio.to_thread(collect_static)
+            self.supervisor.start(first)
+            # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
+            here = address().removeprefix("http://")
+            await self.supervisor.wait_until(lambda _pid: answers(here, timeout_s=300), name=first.name)
+        with self.log.step("Workers"):
+            for command in (*behind, *others):
+                self.supervisor.start(command)
+            await self.supervisor.wait_until(lambda _pid: self._worker_is_ready(), name=processes.WORKER)
+
+    def _worker_is_ready(self) -> bool:
+        """Return True once the first worker printed that it takes tasks (runs/jobs.py)."""
+        return any(line.endswith(processes.READY) for line in list(self.log.last_lines.get(processes.WORKER, ())))
 
     async def _first_start(self, command: Command) -> None:
-        code, self.login = await self.supervisor.run_once(command)
+        # A data folder without a noted address has not been up before.
+        is_first = not (settings.DATA_DIR / "address").is_file()
+        with self.log.step("Demo" if is_first and not settings.PRODUCTION else "Login"):
+            code, self.login = await self.supervisor.run_once(command)
         if code:
             for line in self.login:
                 self.log.say(line, name=command.name)

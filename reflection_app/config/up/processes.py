@@ -9,8 +9,8 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -121,7 +121,9 @@ WEB_SERVER = "reflection_app.config.web_server"
 CELERY = "reflection_app.config.celery"
 INHERITED = {"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "NO_COLOR"}
 INHERITED_BEGINNINGS = ("LC_", "PYTHON")
-BEHIND = "behind"
+WORKER, BEHIND = "worker", "behind"
+# What a worker prints once it takes tasks.
+READY = "worker is ready"
 
 
 def seen_by_web(environ: Mapping[str, str]) -> dict[str, str]:
@@ -184,8 +186,8 @@ def workers(shared: dict[str, str], *, local_model_key: str) -> list[Command]:
     fresh = settings.WORKER_PROCESSES - 1
     if not fresh:
         queues = dict.fromkeys((*OF_FRESH_WORKERS, *OF_THE_WORKER_BEHIND))
-        return [_worker("worker", shared, queues=queues, local_model_key=local_model_key)]
-    names = ["worker", *(f"worker-{number}" for number in range(2, fresh + 1))]
+        return [_worker(WORKER, shared, queues=queues, local_model_key=local_model_key)]
+    names = [WORKER, *(f"worker-{number}" for number in range(2, fresh + 1))]
     return [
         *(_worker(name, shared, queues=OF_FRESH_WORKERS, local_model_key=local_model_key) for name in names),
         _worker(
@@ -276,6 +278,9 @@ WIDTH = 8
 COLOURS = {"up": 37, "web": 36, "worker": 32, "behind": 32, "beat": 35, "model": 33, "valkey": 31, "postgres": 34}
 READ_SIZE = 65_536
 LAST_LINES = 12
+# As wide as in the Makefile, which fetches the packages.
+STEP_WIDTH = 10
+CLEAR_LINE = "\r\x1b[K"
 LARGEST_FILE = 5_000_000
 
 
@@ -285,6 +290,7 @@ class JointLog:
     # Where each process has its file; None keeps none.
     folder: Path | None = None
     last_lines: dict[str, deque[str]] = field(default_factory=dict)
+    under_way: list[str] = field(default_factory=list)
 
     def file_of(self, name: str) -> Path | None:
         """The newest lines of this process; an older file of the same size at most stands beside it."""
@@ -295,7 +301,28 @@ class JointLog:
         label = f"{name:<{WIDTH}} |"
         if self.stream.isatty() and "NO_COLOR" not in os.environ:
             label = f"\x1b[{COLOURS.get(name, 37)}m{label}\x1b[0m"
-        self.stream.write(f"{label} {line}\n")
+        self._write(f"{label} {line}\n")
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Show on a terminal that `name` is under way, and a line with a mark and its seconds once it is done."""
+        began = time.monotonic()
+        self.under_way.append(name)
+        self._write()
+        done = ""
+        try:
+            yield
+            done = f"✓ {name:<{STEP_WIDTH}} {time.monotonic() - began:5.1f} s\n"
+        finally:
+            self.under_way.remove(name)
+            self._write(done)
+
+    def _write(self, text: str = "") -> None:
+        """Write above the steps under way: a terminal shows them in its last line, and a file does not have them."""
+        if self.stream.isatty():
+            last = f"… {', '.join(self.under_way)}" if self.under_way else ""
+            text = f"{CLEAR_LINE}{text}{last}"
+        self.stream.write(text)
         self.stream.flush()
 
     async def forward(self, output: asyncio.StreamReader, *, name: str) -> None:
@@ -328,8 +355,7 @@ class JointLog:
         width = max(len(line) for line in lines)
         frame = "─" * (width + 2)
         inside = [f"│ {line:<{width}} │" for line in lines]
-        self.stream.write("\n".join([f"┌{frame}┐", *inside, f"└{frame}┘", ""]))
-        self.stream.flush()
+        self._write("\n".join([f"┌{frame}┐", *inside, f"└{frame}┘", ""]))
 
 
 # Processes that an `up` which was killed left behind: they are found by a register in the data folder and stopped.

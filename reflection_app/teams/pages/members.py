@@ -256,7 +256,7 @@ def _keys_page(request: DeskRequest, form: Form, *, scopes: list[str]) -> HttpRe
 @project_page(Permission.MANAGE_KEYS)
 @post_only(page="keys")
 def create_key(request: DeskRequest) -> HttpResponse:
-    """Makes the key and goes back to the keys, which show its secret once: reloading them makes no second key."""
+    """Create the key and redirect to the page that shows its secret once: reloading that page creates no second key."""
     project, form, scopes = request.place.project, read_form(request, KEY_FIELDS), request.POST.getlist("scopes")
     with form.collect_errors(plain_problems_of):
         expires_at = None
@@ -264,10 +264,12 @@ def create_key(request: DeskRequest) -> HttpResponse:
             if not 1 <= (days := _days(form.values["days"])) <= 3650:
                 raise wrong("days", _("1 to 3650 days"), said=_("Set when the key expires."))
             expires_at = timezone.now() + timedelta(days=days)
-        _key, secret = create_api_key(
+        key, secret = create_api_key(
             project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
         )
         keep_secret_once(request, NEW_KEY, secret, of=project.pk)
+        if request.POST.get("from") == "get_started":
+            return redirect(f"{reverse('get_started', args=(project.slug,))}?key={key.pk}")
         return back_to(request, "keys")
     return _keys_page(request, form, scopes=scopes)
 

@@ -1,6 +1,5 @@
 """The overview: what needs a person, what is under way, and how the last week went."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import cast
 
@@ -9,11 +8,9 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from notebook_app.public import has_approved
-from reflection_app.core.models import ApiKey, Membership, Project
+from reflection_app.core.models import ApiKey, Membership, Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import headline_of
@@ -42,12 +39,16 @@ FIGURES_SHOWN = (
 @login_required
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The overview of the user's first project, or what to do where there is none."""
+    """Redirect to the user's first project, or show what to do without one.
+
+    Its admins are led to Get started until it has begun.
+    """
     project = Project.objects.of(request.user).first()
     if project is None:
         may_load = may_create_projects(cast("User", request.user)) and demo_there() is None
         return render(request, "teams/no_project.html", {"may_load_demo": may_load})
-    return redirect("project_overview", slug=project.slug)
+    is_admin = project.memberships.filter(user=request.user, role=Role.ADMIN).exists()
+    return redirect("get_started" if is_admin and not has_begun(project) else "project_overview", slug=project.slug)
 
 
 @project_page()
@@ -74,51 +75,25 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
         "recent": runs.filter(pk__in=ended_last).order_by("-finished_at", "-id"),
         "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
-        "has_examples_only": is_scripted,
+        "is_scripted": is_scripted,
         "figures": figures_of_week(project, is_scripted=is_scripted),
-        "first_steps": first_steps(request, is_scripted=is_scripted),
+        "has_begun": has_begun(project),
     }
     return render(request, "teams/overview.html", context)
 
 
-def first_steps(request: DeskRequest, *, is_scripted: bool) -> list[tuple[str, str, bool]]:
-    """What the member can do to get the project going, the page for it, and True if it is done.
-
-    Empty once all of it is done.
-    """
-    place, project = request.place, request.place.project
-    people = Membership.objects.filter(project=project, user__is_active=True)
-    # The demo's own runs are nobody's here.
-    has_own_work = project.tasks.filter(created_by__isnull=False).exists if project.is_demo else lambda: not is_scripted
-    steps: list[tuple[Permission, str, str, Callable[[], bool]]] = [
-        (Permission.HAND_IN, _("Create your first task"), "new_task", has_own_work),
-        (
-            Permission.CHANGE_SETTINGS,
-            _("Create an API key"),
-            "keys",
-            ApiKey.objects.filter(project=project).exists,
-        ),
-        (
-            Permission.REVIEW,
-            _("Review one item"),
-            "reviews",
-            Review.objects.filter(project=project, decided_by__in=people.values("user")).exists,
-        ),
-        (
-            Permission.CURATE,
-            _("Approve a lesson"),
-            "notebook_inbox",
-            lambda: has_approved(project.pk),
-        ),
-        (
-            Permission.CHANGE_SETTINGS,
-            _("Invite your team"),
-            "members",
-            lambda: people.count() > 1,
-        ),
-    ]
-    mine = [(words, page, is_done()) for needed, words, page, is_done in steps if place.may(needed)]
-    return [] if all(is_done for _words, _page, is_done in mine) else mine
+def has_begun(project: Project) -> bool:
+    """Return True if anyone submitted a task, created a key or decided a review. What the demo came with is ignored."""
+    if project.is_demo:
+        has_tasks = project.tasks.filter(created_by__isnull=False).exists()
+    else:
+        has_tasks = Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
+    people = Membership.objects.filter(project=project, user__is_active=True).values("user")
+    return (
+        has_tasks
+        or ApiKey.objects.filter(project=project).exists()
+        or Review.objects.filter(project=project, decided_by__in=people).exists()
+    )
 
 
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
