@@ -57,7 +57,7 @@ def scripted_project(name: str, answers: dict[str, str], **fields: Any) -> Proje
 def unsure_project(name: str, *, text: str = "A first text.", said: str | None = None) -> Project:
     """Return a project whose critic is unsure of the first attempt, so that its runs wait for a review."""
     said = said or critique(
-        80, approved=True, confidence=0.2, issues=[{"description": "No title", "suggested_fix": "Add a tool"}]
+        80, approved=True, confidence=0.2, issues=[{"description": "No title", "suggested_fix": "Add one"}]
     )
     return scripted_project(
         name,
@@ -117,7 +117,7 @@ def scripted_run(
     answers: dict[str, str], *, project: Project | None = None, actor: Actor | None = None, **submission: Any
 ) -> Run:
     """Return a queued run whose models answer with `answers`, by step key."""
-    submission.setdefault("objective", "Enter a comment.")
+    submission.setdefault("objective", "Write something.")
     by_role = {"default": register_script(f"test-{next(_numbers)}", answers)}
     return submitted_run(project or _new_project(), actor=actor, by_role=by_role, **submission)
 

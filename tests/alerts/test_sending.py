@@ -1,4 +1,4 @@
-"Channel messages over real HTTP: gathered, sent once, tried again, held by one worker at a time."
+"""Messages to channels over real HTTP: gathered, sent once, tried again, held by one worker at a time."""
 
 import json
 import threading

@@ -33,7 +33,7 @@ def asked_for_report(caller: Caller, **task: Any) -> Run:
 
 
 def facts_of(run: Run) -> list[dict[str, Any]]:
-    "Results in each file of the run's attempts, in their order."
+    """What was found in each file of the run's attempts, in their order."""
     rows = ProducedFile.objects.filter(attempt__run=run).order_by("attempt__number", "place")
     return [row.facts for row in rows if row.facts is not None]
 

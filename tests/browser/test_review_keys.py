@@ -57,7 +57,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def held_back(page: Page) -> list[Route]:
-    "Decisions that the page sends from now on, which arrive when the test lets them."
+    """The decisions that the page sends from now on, which arrive when the test lets them."""
     held: list[Route] = []
 
     def hold(route: Route) -> None:

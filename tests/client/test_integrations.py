@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def model() -> Iterator[OpenAIServer]:
     """Looks a flight up, fails to cancel it, and says so."""
-    script = ScriptedAnswers([calling("look_up", trip="X1"), calling("cancel", trip="X1"), "It did not succeed."])
+    script = ScriptedAnswers([calling("look_up", trip="X1"), calling("cancel", trip="X1"), "It did not work."])
     with OpenAIServer(script) as server:
         yield server
     assert script.overrun == script.left == 0
@@ -84,7 +84,7 @@ def test_a_langgraph_agent_is_recorded(served: Served, model: OpenAIServer) -> N
         ("tool", "X1: to Rome"),
         ("assistant", "→ cancel"),
     ]
-    assert roles[-1] == ("assistant", "It did not succeed.")
+    assert roles[-1] == ("assistant", "It did not work.")
     assert failed_tools() == [("cancel", "the airline does not answer", {"trip": "X1"})]
     assert TranscriptTurn.objects.get(seq=6).message["is_error"] is True
 
@@ -146,7 +146,7 @@ def test_a_pydantic_ai_agent_is_recorded(served: Served, model: OpenAIServer) ->
     assert rows[3] == {"role": "tool", "content": "X1: to Rome", "tool_call_id": "call_look_up"}
     assert rows[5]["is_error"] is True
     assert "the airline does not answer" in rows[5]["content"]
-    assert rows[6]["content"] == "It did not succeed."
+    assert rows[6]["content"] == "It did not work."
     assert failed_tools() == [("cancel", "the airline does not answer", {"trip": "X1"})]
 
 

@@ -40,7 +40,7 @@ def test_a_session_is_handed_in_when_it_ends(served: Served) -> None:
             session.message("user", "Cancel my second trip.")
             call = session.tool_call("cancel", {"trip": "X1"})
             session.tool_error("cancel", TimeoutError("no answer in 5 s"), params={"trip": "X1"}, call_id=call)
-            session.message(ChatCompletionMessage(role="assistant", content="It did not succeed."))
+            session.message(ChatCompletionMessage(role="assistant", content="It did not work."))
             assert Transcript.objects.count() == 0
         kept = session.transcript
     assert kept is not None

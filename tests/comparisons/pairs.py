@@ -54,5 +54,5 @@ def said(seat: PairJudgement, choice: Preference, *, actor: Actor, reason: str =
 
 
 def choice_for(seat: PairJudgement, side: str) -> Preference:
-    "Lift result where the answer `side` is found better."
+    """What is said where the answer `side` is found better."""
     return Preference.LEFT if seat.left == side else Preference.RIGHT

@@ -1,4 +1,4 @@
-"Texts that say that their author does not know, read by model that ships with the desk."
+"""Texts that say that their author does not know, read by the model that ships with the desk."""
 
 from collections.abc import Sequence
 

@@ -83,7 +83,7 @@ opinions = st.builds(
 kinds = st.sampled_from([*TaskKind, "?"]).map(lambda kind: json.dumps({"task_kind": kind}))
 reflections = st.builds(
     lambda issue: json.dumps({"surface_issue": issue, "root_cause": "haste", "questions": ["which?"]}),
-    st.sampled_from(["too few items", ""]),
+    st.sampled_from(["too few", ""]),
 )
 repairs = st.builds(
     lambda steps: json.dumps({"repair_steps": steps, "remediation": "count", "hint": "more"}),
@@ -304,7 +304,7 @@ def check(ended: Ended, effects: list[AnyEffect], *, spec: TaskSpec) -> None:
 
 
 def check_plans(effects: list[AnyEffect], *, most: int) -> None:
-    "No step is done twice, each plan is checked once, and follow-up steps are no more than `most`."
+    """No step is done twice, each plan is checked once, and supplements are no more than `most`."""
     outcomes = [effect.outcome for effect in effects if isinstance(effect, RecordPlanStep)]
     done = [outcome.step for outcome in outcomes if outcome.state is PlanStepState.DONE]
     assert len(set(done)) == len(done)

@@ -137,12 +137,12 @@ def test_a_new_mistake_is_a_decision_error() -> None:
         "Was the task completed? No: 1 of 2 minimum requirements are not met: papers",
         "Was the pipeline interrupted? No",
         "Did the agent say that it does not know? No",
-        "Is it the same mistake again? No: nothing similar in 2 earlier reports",
+        "Is it the same mistake again? No: nothing alike in 2 earlier reports",
     )
 
 
 def test_the_tree_asks_in_the_order_of_the_seed() -> None:
-    "Interruption counts before not knowing, and not knowing before a repeated mistake."
+    """An interruption counts before not knowing, and not knowing before a repeated mistake."""
     everything: dict[str, Any] = {"content": "我不知道。", "requirements": TOO_FEW, "similar": AGAIN}
     assert classify(facts_of(**everything, interruption="cut off")).type is ErrorClass.PIPELINE_CRASH
     assert classify(facts_of(**everything)).type is ErrorClass.MISSING_KNOWLEDGE

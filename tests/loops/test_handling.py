@@ -34,7 +34,7 @@ def test_without_a_named_pattern_the_note_is_a_lesson_and_nothing_is_named_after
     assert (proposal.kind, proposal.content) == (ProposalKind.LESSON, report.learning_notes)
 
 
-@pytest.mark.parametrize("note", ["", " \n", "none", "N/A", "无", "无。"])
+@pytest.mark.parametrize("note", ["", " \n", "none", "N/A", "无", "没有。"])
 @pytest.mark.parametrize("name", ["", " ", "none", "无"])
 @pytest.mark.parametrize("type_", ErrorClass)
 def test_where_nothing_was_learned_nothing_is_proposed(type_: ErrorClass, name: str, note: str) -> None:

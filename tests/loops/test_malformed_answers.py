@@ -22,7 +22,7 @@ SENSIBLE: dict[str, str] = {
     "approved": critique(45, approved=False),
     "is_satisfactory": json.dumps({"is_satisfactory": False, "issues": ["thin"], "confidence": 0.9}),
     "root_causes": json.dumps({"issues": ["a"], "root_causes": ["b"], "suggestions": ["c"]}),
-    "gap": json.dumps({"surface_issue": "too few items", "root_cause": "haste"}),
+    "gap": json.dumps({"surface_issue": "too few", "root_cause": "haste"}),
     "repair_steps": json.dumps({"repair_steps": [{"action": "add"}], "remediation": "add"}),
     "is_complete": json.dumps({"is_complete": True, "analysis": "all there", "missing_aspects": [], "supplements": []}),
     "steps": json.dumps({"steps": [{"id": "a", "description": "look", "tool": "look_up", "requires": []}]}),

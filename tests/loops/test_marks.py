@@ -1,4 +1,4 @@
-"Marks: confirmed by place and by quote, put or refused, and told of in prompts."
+"""Marks: found by place and by quote, put right or refused, and told of in prompts."""
 
 import json
 from time import perf_counter

@@ -25,7 +25,7 @@ CRASH = FailureReason.EXCEPTION
 
 
 def result(number: int, answer: object, expected: object) -> TestResult:
-    "The result of test `number`: OK, a reason for which there is no answer, or different answer than the expected."
+    """The result of test `number`: OK, a reason for which there is no answer, or another answer than the expected."""
     name = f"assert f({number}) == {expected!r}"
     if answer is OK:
         return TestResult(name=name, passed=True)

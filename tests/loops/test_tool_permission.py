@@ -269,7 +269,7 @@ def test_a_call_of_an_outside_agent_is_a_models_word() -> None:
 
     run = play(spec, answer)
     assert (called(run), len(run.of(AskPerson)), run.ended.outcome) == ([], 1, Outcome.FAILED)
-    assert run.ended.error == "ada rejected the call of pay_invoice"
+    assert run.ended.error == "ada refused the call of pay_invoice"
 
 
 # A tool that writes: only to save what the run produced.

@@ -99,7 +99,7 @@ def calls_of(played: Played) -> list[CallTool]:
 
 
 def kept_by(played: Played) -> list[Any]:
-    "Attempts that were kept, read as JSON."
+    """The attempts that were kept, read as JSON."""
     return [json.loads(effect.content) for effect in played.of(KeepAttempt)]
 
 

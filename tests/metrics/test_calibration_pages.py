@@ -1,4 +1,4 @@
-"The page of calibration with its label import, read without a browser's help."
+"""The page of calibration with its import of labels, read without a browser's help."""
 
 import json
 from datetime import UTC, datetime
@@ -87,7 +87,7 @@ def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, pr
     attempt = judged_run(project).attempt
     others = judged_run(given.project("elsewhere")).attempt
     for item in (attempt.pk, attempt.run_id, others.pk):
-        imported(project, [label(str(item), text="Reviewed items")])
+        imported(project, [label(str(item), text="What was judged")])
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert told.count(reverse("run", args=["desk", attempt.run_id])) == 2

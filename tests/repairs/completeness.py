@@ -42,7 +42,7 @@ def reading_project(**fields: Any) -> Project:
 
 
 def supplemented(project: Project, answers: dict[str, Any] | None = None, **submission: Any) -> Run:
-    "A run that planned, was found incomplete, was follow-up steped, and answered; as far as it goes by itself."
+    """A run that planned, was found incomplete, was supplemented, and answered; as far as it goes by itself."""
     run = planned_run(project, answers, **submission)
     when.advances(run)
     return run

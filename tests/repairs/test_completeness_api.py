@@ -36,7 +36,7 @@ BODY: dict[str, Any] = {
     "external_id": "job-7",
 }
 NOTIFY = checked(
-    wanted("发送搜索结果通知", "任务要求通知用户", "qq_message_send", "fax", quote="通知用户"),
+    wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", "fax", quote="通知用户"),
     wanted("搜索最新AI动态", ""),
     analysis="不完整：查询后未发送通知",
     missing=["用户通知"],
@@ -75,7 +75,7 @@ def test_a_history_is_checked_and_told_with_what_the_guards_left_out() -> None:
     [supplement] = check["supplements"]
     assert supplement == {
         "operation": "发送搜索结果通知",
-        "reason": "任务要求通知用户",
+        "reason": "任务明确要求通知用户",
         "suggested_tools": ["qq_message_send"],
         "record": None,
     }

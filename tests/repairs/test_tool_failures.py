@@ -149,10 +149,10 @@ def test_a_judged_diagnosis_is_corrected_and_what_was_said_before_is_in_the_trai
     person, failure = Actor(user=given.member(project)), report(project)
     claimed = {"error_type": failure.error_type, "remedy": remedy_of(failure)}
     said = {"error_type": "parameter_error", "remedy": "skip"}
-    judge_diagnosis(failure, DiagnosisJudgement(**said, action="Continue without it."), actor=person)
+    judge_diagnosis(failure, DiagnosisJudgement(**said, action="Go on without it."), actor=person)
     failure.refresh_from_db()
     assert (failure.error_type, remedy_of(failure)) == ("parameter_error", "skip")
-    assert (failure.action or {})["action"] == "Continue without it."
+    assert (failure.action or {})["action"] == "Go on without it."
     entry = AuditEntry.objects.get(target_id=failure.pk, action="tool_failure.diagnosis_judged")
     assert (entry.before, entry.after) == (claimed, said)
 

@@ -14,7 +14,7 @@ from tests.loops.tool_playing import plan_text
 from tests.runs.critiques import critique
 
 UNSURE: dict[str, Any] = {"approved": True, "confidence": 0.2}
-ISSUE = {"description": "No title", "suggested_fix": "Add a tool", "severity": "high", "category": "format"}
+ISSUE = {"description": "No title", "suggested_fix": "Add one", "severity": "high", "category": "format"}
 FIRST = "A text on tariffs.\n\nIt names three of them.\n\nThe end."
 SECOND = "A text on tariffs.\n\nIt names seven of them.\n\nThe end."
 

@@ -257,7 +257,7 @@ def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, revi
     page = response.content.decode()
     assert "At most 10,000 characters." in page
     assert too_long in page
-    assert client.post(thread(review), {"text": "  "}, headers=HTMX).content.decode().count("Enter a comment.") == 1
+    assert client.post(thread(review), {"text": "  "}, headers=HTMX).content.decode().count("Write something.") == 1
     assert not Comment.objects.exists()
 
 

@@ -40,7 +40,7 @@ def causes(page: str) -> str:
 
 def test_the_verdict_is_told_with_its_parts_its_judge_and_what_it_says(client: Client) -> None:
     said = section(page_of(client, revised("desk")), "verdict")
-    for told in ("Critic", "80<", "20 % sure", "Completeness", "Correctness", "No title", "Add a tool", "Short", "Dry"):
+    for told in ("Critic", "80<", "20 % sure", "Completeness", "Correctness", "No title", "Add one", "Short", "Dry"):
         assert told in said, told
     assert said.count("<meter") == 2
 

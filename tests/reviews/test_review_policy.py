@@ -1,4 +1,4 @@
-"Review policy over REST: read, tried, and put in force."
+"""The review policy over REST: read, tried, and put in force."""
 
 import json
 import re

@@ -211,7 +211,7 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     assert "to change them is to overrule" in answer.text
     assert 'value="overrule" data-key="o" checked' in answer.text
     assert 'value="Mine &lt;b&gt;"' in answer.text
-    as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add a tool"}
+    as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
     reviewer.post(address, decision(held) | issue("No title", **as_shown))
     assert Review.objects.get(pk=held.pk).decision == "approve"
 

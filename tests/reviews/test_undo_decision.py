@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 BAD, GOOD = critique(10), critique(90, approved=True)
 UNSURE_PASS = critique(80, approved=True, confidence=0.2)
-UNSURE_REVISE = critique(40, confidence=0.2, issues=[{"description": "No title", "suggested_fix": "Add a tool"}])
+UNSURE_REVISE = critique(40, confidence=0.2, issues=[{"description": "No title", "suggested_fix": "Add one"}])
 SECOND = {"attempt-2/answer": "second", "attempt-2/critique": GOOD}
 
 

@@ -1,4 +1,4 @@
-"Forked at any step, the six steps, follow-up steps and diagnoses end like their parent, whose rows stay as they were."
+"""Forked at any step, the six steps, supplements and diagnoses end like their parent, whose rows stay as they were."""
 
 import threading
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 TWICE = {
     "attempt-1/answer": "A first text.",
     "attempt-1/critique": critique(
-        40, issues=[{"description": "No title", "suggested_fix": "Add a tool"}], feedback={"weaknesses": ["Too plain"]}
+        40, issues=[{"description": "No title", "suggested_fix": "Add one"}], feedback={"weaknesses": ["Too plain"]}
     ),
     "attempt-2/answer": "A second text.",
     "attempt-2/critique": critique(90, approved=True),

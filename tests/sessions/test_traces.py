@@ -1,4 +1,4 @@
-"Agent traces over OTLP: taken in both forms, kept once, and made sessions."
+"""Traces of agents over OTLP: taken in both forms, kept once, and made sessions."""
 
 import gzip
 import json

@@ -103,7 +103,7 @@ def test_an_admin_allows_of_what_is_offered(client: Client, settings: Settings) 
 
 
 def _answer(request: dict[str, Any]) -> str:
-    "As the actor, the critic or one of the two who look back, by model that is asked."
+    """As the actor, the critic or one of the two who look back, by the model that is asked."""
     if request["model"] != "wise":
         return critique(90, approved=True) if request["model"] == "usual" else "An answer."
     remembers = "worth remembering" in request["messages"][0]["content"]

@@ -1,4 +1,4 @@
-"Manual redo to do again what a finished run did."
+"""A person's order to do again what a finished run did."""
 
 import pytest
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 def full_project(slug: str) -> Project:
-    "A project with something in many tables, a run that requires a review and one that nobody has begun."
+    """A project with something in many tables, a run that waits for a person and one that nobody has begun."""
     project = given.unsure_project(slug)
     member = given.member(project, Role.ADMIN)
     run = given.advanced_run(project)

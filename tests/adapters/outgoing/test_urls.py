@@ -135,7 +135,7 @@ def test_an_unknown_name_is_told_apart_from_a_refused_one(monkeypatch: pytest.Mo
         raise OSError(-2, "Name or service not known")
 
     monkeypatch.setattr(addresses, "look_up", unknown)
-    with pytest.raises(Unreachable, match="unknown"):
+    with pytest.raises(Unreachable, match="not known"):
         check_url("https://nobody.example/")
 
 

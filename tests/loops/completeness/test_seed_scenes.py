@@ -57,7 +57,7 @@ def test_scene_2_news_that_was_found_is_sent_as_a_supplement() -> None:
         "attempt-1/plan/make": planned(("0", "搜索最新 AI 动态", "search_web")),
         "attempt-1/step-1/arguments": call_of("search_web", query="最新 AI 动态"),
         "attempt-1/completeness": checked(
-            wanted("发送搜索结果通知", "任务要求通知用户", "qq_message_send", quote="通知用户"),
+            wanted("发送搜索结果通知", "任务明确要求通知用户", "qq_message_send", quote="通知用户"),
             analysis="不完整：查询后未发送通知",
             missing=["用户通知"],
         ),
@@ -80,7 +80,7 @@ def test_scene_3_what_is_complete_is_answered_without_any_supplement() -> None:
     spec = scene("读取配置文件并解析", "local__file_read", "local__json_parse")
     answers = {
         "attempt-1/plan/make": planned(
-            ("0", "预览导入内容", "local__file_read"), ("1", "解析 JSON", "local__json_parse")
+            ("0", "读取文件内容", "local__file_read"), ("1", "解析 JSON", "local__json_parse")
         ),
         "attempt-1/step-1/arguments": call_of("local__file_read", path="config.json"),
         "attempt-1/step-2/arguments": call_of("local__json_parse", text="{}"),

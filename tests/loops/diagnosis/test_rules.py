@@ -50,7 +50,7 @@ def test_every_rule_has_a_name_of_its_own_a_source_and_words_for_what_to_do() ->
 def test_a_status_decides_whether_it_is_known_or_only_told(
     status: int, error_type: ErrorType, remedy: Remedy, said: str
 ) -> None:
-    known = ruled("It did not succeed.", status=status, failure=ToolFailure.HTTP_STATUS.value)
+    known = ruled("It did not work.", status=status, failure=ToolFailure.HTTP_STATUS.value)
     told = ruled(said.format(status))
     assert (known.error_type, known.action.remedy) == (told.error_type, told.action.remedy) == (error_type, remedy)
 

@@ -105,7 +105,7 @@ TIMED_OUT = failed(ToolFailure.TIMED_OUT, "Timeout after 30s")
 
 
 def run(spec: ToolSpec, params: dict[str, Any], answers: list[Any]) -> Played:
-    "The loop with the tool's answers; the model is asked where not diagnosed has parameters."
+    """The loop with the tool's answers; the model is asked where no diagnosis has parameters."""
     task = TaskSpec(
         objective="Find what there is.",
         mode=Mode.EXTERNAL_LOOP,

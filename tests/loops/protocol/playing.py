@@ -147,7 +147,7 @@ def answered(text: str) -> PersonsAnswer:
 
 
 SKIPPED = PersonsAnswer(choice=Choice.SKIP)
-FAILED = EffectFailed("the provider rejected the call")
+FAILED = EffectFailed("the provider refused the call")
 
 
 def stages(played: Played) -> list[str]:

@@ -168,7 +168,7 @@ def test_a_refused_knowledge_tool_is_not_called_and_the_question_goes_to_a_revie
     questions = [effect.question for effect in played.of(AskPerson)]
     assert [one.kind for one in questions] == [QuestionKind.TOOL_CALL, QuestionKind.KNOWLEDGE]
     assert not played.of(CallTool)
-    assert any("ann rejected the call of weather" in line for line in questions[1].context)
+    assert any("ann refused the call of weather" in line for line in questions[1].context)
     assert repairs_of(played)[0].output == "ACL counts."
 
 
@@ -184,11 +184,11 @@ def test_a_repair_step_that_acts_outside_is_recorded_as_refused_and_the_run_goes
     played = play(protocol_spec(tools=(WEATHER,), tool_rules={}), desk)
     assert not played.of(CallTool)
     first = repairs_of(played)[0]
-    assert (first.status, first.error) == (RepairStatus.FAILED, "ann rejected the call of weather")
+    assert (first.status, first.error) == (RepairStatus.FAILED, "ann refused the call of weather")
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
-@pytest.mark.parametrize("nothing", [worked(""), worked("[]"), worked("没有结果相关结果"), failed(error="no city")])
+@pytest.mark.parametrize("nothing", [worked(""), worked("[]"), worked("没有找到相关结果"), failed(error="no city")])
 def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any) -> None:
     desk = Desk(
         actor=[UNKNOWN, call_text("weather", city="Rome"), call_text("weather", city="b"), call_text(city="c"), "x"],
@@ -217,7 +217,7 @@ def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any)
         ("null", False),
         ("No results.", False),
         ("no matching documents were found", False),
-        ("没有结果相关结果", False),
+        ("没有找到相关结果", False),
         ("未查到", False),
         ("Nothing was found", False),
         ("The year 2024 is not found in volume 3, but volumes 4 to 9 hold it in full." + " Read on." * 20, True),
@@ -246,7 +246,7 @@ def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_o
     played = play(protocol_spec(tools=(WEATHER, ADD)), desk)
 
     assert [(one.status, one.output or one.error) for one in repairs_of(played)] == [
-        (RepairStatus.FAILED, "the provider rejected the call"),
+        (RepairStatus.FAILED, "the provider refused the call"),
         (RepairStatus.COMPLETED, "21 degrees"),
         (RepairStatus.COMPLETED, "Yes."),
         (RepairStatus.WRITTEN, "added"),

@@ -54,7 +54,7 @@ def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> N
     [classified] = outputs(played, Classified)
     assert classified.type is ErrorClass.PIPELINE_CRASH
     assert classified.facts.broken_phase == "attempt-1/answer"
-    assert "the provider rejected the call" in reports_of(played)[1].root_cause
+    assert "the provider refused the call" in reports_of(played)[1].root_cause
     assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED]
     assert [effect.role for effect in played.of(Generate)] == ["actor", "actor", "critic"]
     assert [effect.judgement.attempt for effect in played.of(RecordVerdict)] == [2]
@@ -63,7 +63,7 @@ def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> N
 def test_a_call_that_fails_again_fails_the_run_with_the_report_kept() -> None:
     played = play(protocol_spec(), Desk(actor=FAILED))
     assert played.ended.outcome is Outcome.FAILED
-    assert played.ended.error == "the provider rejected the call"
+    assert played.ended.error == "the provider refused the call"
     assert [one.status for one in repairs_of(played)] == [RepairStatus.FAILED]
     assert [report.repair_actions[0].status for report in reports_of(played)] == [
         RepairStatus.PENDING,
@@ -87,7 +87,7 @@ def test_a_model_that_fails_for_good_ends_any_loop_with_a_report_that_asks_no_mo
     fields: dict[str, Any], answers: dict[str, Any], broken: str, attempt: int
 ) -> None:
     played = play(protocol_spec(**fields), Desk(**answers))
-    assert (played.ended.outcome, played.ended.error) == (Outcome.FAILED, "the provider rejected the call")
+    assert (played.ended.outcome, played.ended.error) == (Outcome.FAILED, "the provider refused the call")
     ticket, [report] = tickets_of(played)[-1], reports_of(played)
     assert (ticket.trigger, ticket.attempt) == (Trigger.INTERRUPTION, attempt)
     assert (report.type, report.trigger) == (ErrorClass.PIPELINE_CRASH, Trigger.INTERRUPTION)
