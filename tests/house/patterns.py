@@ -13,7 +13,12 @@ from typing import Any
 from django.conf import settings
 
 # Each by the folder that it is imported from.
-PACKAGES = {"reflection_app": "", "notebook_app": "", "judgement": "packages/judgement/src"}
+PACKAGES = {
+    "reflection_app": "",
+    "notebook_app": "",
+    "judgement": "packages/judgement/src",
+    "desk_sandbox": "packages/sandbox/src",
+}
 # Run by operators and developers, never on the text of a submitter.
 OURS = {"management", "migrations", "training"}
 ANCHORED = {"match", "fullmatch"}
