@@ -5,13 +5,14 @@ RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
 ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
 COPY pyproject.toml uv.lock ./
+# Installed as links to these folders, so they have to be there first.
+COPY packages packages
 # docker compose build --build-arg EXTRAS=parquet: Parquet files of agents are read as well, 165 MB more.
 ARG EXTRAS=""
 RUN uv sync --locked --no-dev --no-group local $(for extra in $EXTRAS; do printf -- "--extra %s " "$extra"; done)
 COPY manage.py ./
 COPY reflection_app reflection_app
 COPY notebook_app notebook_app
-COPY judgement judgement
 COPY templates templates
 COPY locale locale
 COPY static static
@@ -19,7 +20,7 @@ COPY docs/openapi.yaml docs/openapi.yaml
 # This key signs nothing: it keeps a generated one from being baked into the image.
 RUN SECRET_KEY=only-while-building STATIC_DIR=/app/collected .venv/bin/python manage.py collectstatic --no-input
 # The running user may write nothing here, so that each process would compile our own modules anew.
-RUN .venv/bin/python -m compileall -q manage.py reflection_app notebook_app judgement
+RUN .venv/bin/python -m compileall -q manage.py reflection_app notebook_app packages
 
 FROM python:3.13-slim
 # For pg_dump and pg_restore of compose's PostgreSQL, from PostgreSQL's own packages: Debian's are of version 17, which

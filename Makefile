@@ -34,7 +34,7 @@ test-all: .venv/synced-dev
 check: .venv/synced-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -n auto manage.py reflection_app notebook_app judgement client tests
+	$(BIN)/mypy -n auto manage.py reflection_app notebook_app packages client tests
 	$(BIN)/lint-imports
 	DATABASE_POOL_SIZE=0 $(BIN)/python -W ignore manage.py makemigrations --check --dry-run
 
@@ -66,13 +66,13 @@ clean:
 	rm -rf .venv .tools build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # The stamps spare a second run the look at every package; a changed lock outdates them.
-.venv/synced-run: uv.lock pyproject.toml | $(UV)
+.venv/synced-run: uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) | $(UV)
 	@echo "Fetching packages; the first time takes a minute or two."
 	@began=$$(date +%s); $(UV) sync --quiet --locked --no-dev --inexact --python "$(PYTHON)" \
 		&& printf '✓ %-10s %5d   s\n' Packages $$(($$(date +%s) - began))
 	@touch $@
 
-.venv/synced-dev: uv.lock pyproject.toml | $(UV)
+.venv/synced-dev: uv.lock pyproject.toml $(wildcard packages/*/pyproject.toml) | $(UV)
 	@echo "Fetching packages; the first time takes a minute or two."
 	@began=$$(date +%s); $(UV) sync --quiet --locked --python "$(PYTHON)" \
 		&& printf '✓ %-10s %5d   s\n' Packages $$(($$(date +%s) - began))

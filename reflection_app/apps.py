@@ -1,6 +1,10 @@
 from importlib import import_module
 
 from django.apps import AppConfig
+from django.conf import settings
+
+from desk_sandbox import share_memory
+from desk_sandbox.limits import MEBIBYTE
 
 # Modules with receivers of the signals of core/rights.py.
 LISTENING = ("reviews.ending", "queues.changing", "comparisons.claiming", "runs.agent_leases", "notebook.ending")
@@ -14,6 +18,7 @@ class ReflectionAppConfig(AppConfig):
         # Whoever enqueues, be it a page or a command, has to find our Celery application and not Celery's fallback,
         # which would look for a broker on localhost.
         import_module("reflection_app.config.celery")
+        share_memory(settings.DATA_DIR / "sandbox-memory", most_bytes=settings.SANDBOX_MEMORY_MB * MEBIBYTE)
         for module in import_module("reflection_app.runs.following").SUBJECTS:
             import_module(f"reflection_app.{module}")
         for module in LISTENING:

@@ -7,9 +7,9 @@ asked for, and a name that leads to no file of the project leads to nothing.
 from collections.abc import Iterable
 from uuid import UUID
 
+from desk_sandbox import working_clock
 from reflection_app.adapters.files import FileNotOpened, render_page
 from reflection_app.adapters.llm.pictures import MOST_BYTES, size_of
-from reflection_app.adapters.sandbox import working_clock
 from reflection_app.attachments.models import Attachment, RenderedPage
 from reflection_app.core.connections import released
 from reflection_app.loops.completeness.looked import PageRendered, PagesRendered

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from desk_sandbox.code_tests import FailureReason
 from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
-from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState, SettingsFrom
 from reflection_app.loops.completeness.dropped import DropCode
 from reflection_app.loops.completeness.file_codes import FaultCode, FileKind, WhyNot

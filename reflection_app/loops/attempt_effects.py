@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from reflection_app.loops.code_tests import CodeTests, TestReport
+from desk_sandbox.code_tests import CodeTests, TestReport
 from reflection_app.loops.completeness.files import FileRequirement, FilesInspected
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.protocol.stages import RepairStatus

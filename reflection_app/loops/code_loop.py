@@ -3,13 +3,13 @@
 After "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arXiv:2303.11366) with given tests.
 """
 
+from desk_sandbox.code_tests import TestReport, TestResult
+from desk_sandbox.scripts.names import wanted_names
 from reflection_app.loops.attempt_effects import ReviewReason, RunTests
 from reflection_app.loops.attempts import Waits, ask_reviewer, confirm, end_by, make_attempt
 from reflection_app.loops.code_answers import code_of
-from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.scripts.names import wanted_names
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict

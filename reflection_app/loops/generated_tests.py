@@ -5,12 +5,12 @@ there is evidence against it (loops/referee.py), and a pick that the evidence do
 succeeds only where a person says so or the kept code passes every test that nothing shows to be wrong.
 """
 
+from desk_sandbox.code_tests import CodeTests, TestReport
 from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.attempt_effects import Pick, ReviewReason, RunTests
 from reflection_app.loops.attempts import Waits, ask_reviewer, draw_audit, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, failures_in_words, sent_back
-from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.referee import SuspectTests, suspect_tests, weigh

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from desk_sandbox.code_tests import MAX_CASES, FailureReason, TestReport, TestResult, Unreadable, read_value
 from reflection_app.loops.attempt_effects import Pick
-from reflection_app.loops.code_tests import MAX_CASES, FailureReason, TestReport, TestResult, Unreadable, read_value
 
 # The examples that a task's own text gives: `>>> f(2)` with `4` below it, `f(2) == 4`, `f(2) ➞ 4`, `f(2) returns 4`.
 #

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from reflection_app.loops.code_tests import CodeTests
+from desk_sandbox.code_tests import CodeTests
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep, SettingsFrom
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.merging import EntryToMerge

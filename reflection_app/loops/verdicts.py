@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reflection_app.loops.code_tests import TestReport
+from desk_sandbox.code_tests import TestReport
 from reflection_app.loops.marks import Mark, with_passage
 from reflection_app.loops.regions import Region
 from reflection_app.loops.requirements import Lowered, RequirementsReport

@@ -12,12 +12,12 @@ from typing import Any
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from reflection_app.adapters.sandbox import SandboxFailed, SandboxUnavailable, run_tests
+from desk_sandbox import SandboxFailed, SandboxUnavailable, run_tests
+from desk_sandbox.code_tests import TestReport
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput, wrong
 from reflection_app.loops.attempt_effects import EditDecision, EditedAnswer
 from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, code_under
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.data_loop import judge_data
 from reflection_app.loops.requirement_checks import check_requirements
 from reflection_app.loops.task_spec import Mode, TaskSpec

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from desk_sandbox import queued_for_memory
 from reflection_app.adapters.live import ring_reviews
-from reflection_app.adapters.sandbox import queued_for_memory
 from reflection_app.core.connections import released
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
+from desk_sandbox.code_tests import TestReport
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer, TextOrNull, Username
 from reflection_app.attachments.answers import (
     AttachedAnswers,
@@ -23,7 +24,6 @@ from reflection_app.attachments.produced import looked_at_by_check
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,

@@ -7,12 +7,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from desk_sandbox.code_tests import TestReport
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.chain_of_thought import ChainOfThought, parse_chain_of_thought
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import Lowered, RequirementsReport
 from reflection_app.loops.rubrics import Rating, Ratings

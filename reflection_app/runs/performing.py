@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import timezone
 
+from desk_sandbox import SandboxUnavailable, run_tests, working_clock
 from notebook_app.public import asked_of
 from reflection_app.adapters.files import inspect_files
 from reflection_app.adapters.live import is_watched, writing
@@ -22,7 +23,6 @@ from reflection_app.adapters.llm import (
     complete,
     model_for,
 )
-from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests, working_clock
 from reflection_app.attachments.produced import produced_by
 from reflection_app.attachments.rendering import NotRendered, bytes_of_pages, render_pages
 from reflection_app.core.connections import released

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
+from desk_sandbox.code_tests import TestReport
 from notebook_app.public import memory_names, without_notebook
 from reflection_app.loops.after.findings import KnownMemory, SessionRead
 from reflection_app.loops.after.looking_back import SESSION_FILE, shown_text, whole_text
@@ -25,7 +26,6 @@ from reflection_app.loops.attempt_effects import (
     ReviewDecision,
     RunTests,
 )
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import ReadSession, Turn
 from reflection_app.loops.questions import PersonsAnswer, Question
 from reflection_app.loops.task_spec import Mode

@@ -16,16 +16,16 @@ from pydantic import (
     model_validator,
 )
 
+from desk_sandbox.code_tests import CodeTests
+from desk_sandbox.scripts.names import check_script
+from desk_sandbox.scripts.syntax import ScriptRefused
 from reflection_app.core.errors import MOST_ERRORS, InvalidInput
 from reflection_app.core.json_sizes import at_most
-from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.completeness.checks import CheckChoice
 from reflection_app.loops.json_paths import PathRefused, parse_path
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
 from reflection_app.loops.project_settings import ReflectionMode
 from reflection_app.loops.requirements import Counted, Requirements
-from reflection_app.loops.scripts.names import check_script
-from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.storable import AgentName, is_storable
 from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, ModelRole, ReviewDemand, TaskKind
 from reflection_app.loops.tool_calls import DEEPEST, ToolCall, is_too_deep

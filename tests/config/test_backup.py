@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from reflection_app.adapters.sandbox import bwrap
+from desk_sandbox import bwrap
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
 from reflection_app.config.up import backup

@@ -12,7 +12,13 @@ from typing import Any
 
 from django.conf import settings
 
-PACKAGES = ("reflection_app", "notebook_app", "judgement")
+# Each by the folder that it is imported from.
+PACKAGES = {
+    "reflection_app": "",
+    "notebook_app": "",
+    "judgement": "packages/judgement/src",
+    "desk_sandbox": "packages/sandbox/src",
+}
 # Run by operators and developers, never on the text of a submitter.
 OURS = {"management", "migrations", "training"}
 ANCHORED = {"match", "fullmatch"}
@@ -100,8 +106,9 @@ def patterns() -> tuple[Found, ...]:
 
 def _sources() -> Iterator[Source]:
     base = Path(settings.BASE_DIR)
-    for path in sorted(path for package in PACKAGES for path in (base / package).rglob("*.py")):
-        place = path.relative_to(base).with_suffix("").parts
+    packages = [(base / folder, base / folder / name) for name, folder in PACKAGES.items()]
+    for root, path in sorted((start, path) for start, package in packages for path in package.rglob("*.py")):
+        place = path.relative_to(root).with_suffix("").parts
         text = path.read_text()
         if OURS.isdisjoint(place) and re.search(r"^\s*import re\b|\bPattern\b|signature\(", text, re.MULTILINE):
             name = ".".join(place).removesuffix(".__init__")

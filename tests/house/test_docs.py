@@ -9,7 +9,8 @@ from django.conf import settings
 BASE = Path(settings.BASE_DIR)
 PAGES = sorted(
     path.relative_to(BASE)
-    for path in (BASE / "README.md", BASE / "CONTRIBUTING.md", *BASE.glob("docs/**/*.md"), BASE / "client/README.md")
+    for pattern in ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "client/README.md", "packages/*/README.md")
+    for path in BASE.glob(pattern)
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

@@ -21,7 +21,7 @@ from tests.load.engines import django_on_own_engines
 from tests.load.machine import describe_machine
 
 GOAL_MS = 15
-DATA = Path(__file__).parents[2] / "judgement" / "data"
+DATA = Path(__file__).parents[2] / "packages/judgement/src/judgement/data"
 type Row = dict[str, Any]
 
 

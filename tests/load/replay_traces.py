@@ -23,10 +23,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reflection_app.adapters.sandbox import run_tests
+from desk_sandbox import run_tests
+from desk_sandbox.code_tests import CodeTests
 from reflection_app.loops.attempt_effects import Generate, Generation, Pick, RecordPick, RecordVerdict, RunTests
 from reflection_app.loops.catalogue import run_loop
-from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.effect import EffectFailed, Performed
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskKind, TaskSpec

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from desk_sandbox.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.after.findings import SessionRead
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
@@ -22,7 +23,6 @@ from reflection_app.loops.attempt_effects import (
     Wait,
 )
 from reflection_app.loops.catalogue import run_loop
-from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.completeness.checks import Likeness
 from reflection_app.loops.completeness.records import Records
 from reflection_app.loops.completeness.sampling import CheckLots

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from desk_sandbox.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.attempt_effects import (
     AnswerFault,
     AskPerson,
@@ -24,7 +25,6 @@ from reflection_app.loops.attempt_effects import (
     RunTests,
 )
 from reflection_app.loops.catalogue import LOOPS
-from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent

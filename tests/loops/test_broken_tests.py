@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from desk_sandbox.code_tests import CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.attempt_effects import AskReviewer, Generate, ReviewReason, RunTests
 from reflection_app.loops.attempts import first_attempt_succeeded
-from reflection_app.loops.code_tests import CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.loops.playing import decided, play, said, sequence

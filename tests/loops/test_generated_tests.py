@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from desk_sandbox.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
@@ -14,7 +15,6 @@ from reflection_app.loops.attempt_effects import (
     ReviewDecision,
     RunTests,
 )
-from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.generated_tests import failures_prompt
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec

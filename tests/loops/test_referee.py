@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.adapters.sandbox import run_tests
+from desk_sandbox import run_tests
+from desk_sandbox.code_tests import CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.attempt_effects import Pick
-from reflection_app.loops.code_tests import CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.referee import SETTLED_FROM, SuspectTests, examples_in, suspect_tests, weigh
 from reflection_app.metrics.statistics import wilson
 from tests.load.replay_traces import replay_file

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from desk_sandbox.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict

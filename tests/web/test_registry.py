@@ -4,10 +4,10 @@ from enum import Enum
 
 import pytest
 
+from desk_sandbox.code_tests import FailureReason
 from notebook_app.kinds import EntryKind
 from reflection_app.core.registry import REGISTRY, look_of
 from reflection_app.loops.attempt_effects import DirectorsDecision, ReviewReason
-from reflection_app.loops.code_tests import FailureReason
 from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.completeness.dropped import DropCode
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, Remedy

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
+from desk_sandbox.limits import MEBIBYTE, SandboxLimits
+from desk_sandbox.memory import working_clock
+from desk_sandbox.process import HarnessDied, Modules, Record, compiled, run_job
 from reflection_app.adapters.files.libraries import get_libraries
-from reflection_app.adapters.sandbox.limits import MEBIBYTE, SandboxLimits
-from reflection_app.adapters.sandbox.memory import working_clock
-from reflection_app.adapters.sandbox.process import HarnessDied, Modules, Record, compiled, run_job
 
 INSIDE = "reflection_app.adapters.files.inside"
 # Each after those that it imports.

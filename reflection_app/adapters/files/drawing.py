@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from desk_sandbox.limits import SandboxFailed, SandboxUnavailable
+from desk_sandbox.values import MalformedValue, read_message
 from reflection_app.adapters.files.child import DRAWING, LARGEST_FILE, ask
-from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxUnavailable
-from reflection_app.adapters.sandbox.values import MalformedValue, read_message
 from reflection_app.core.recognizing import recognize
 from reflection_app.loops.completeness.files import FaultCode, WhyNot
 from reflection_app.loops.storable import storable

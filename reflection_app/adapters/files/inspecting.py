@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from desk_sandbox.limits import SandboxFailed, SandboxUnavailable
+from desk_sandbox.values import MalformedValue, read_message
 from reflection_app.adapters.files.child import LARGEST_FILE, LIMITS, Answer, ask
 from reflection_app.adapters.files.inside.kinds import promised
-from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxUnavailable
-from reflection_app.adapters.sandbox.values import MalformedValue, read_message
 from reflection_app.loops.completeness.files import (
     MOST_LISTED,
     FaultCode,

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from reflection_app.adapters.sandbox.bwrap import get_interpreter, shared_libraries
+from desk_sandbox.bwrap import get_interpreter, shared_libraries
 
 # Top-level modules, those of what they need beside them.
 MODULES = (

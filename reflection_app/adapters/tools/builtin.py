@@ -9,7 +9,7 @@ from typing import Any
 
 import regex
 
-from reflection_app.adapters.sandbox import SandboxFailed, SandboxLimits, SandboxUnavailable, run_program
+from desk_sandbox import SandboxFailed, SandboxLimits, SandboxUnavailable, run_program
 from reflection_app.adapters.tools.config import failed, told
 from reflection_app.adapters.tools.errors import UnusableArguments
 from reflection_app.loops.lengths import lines_of

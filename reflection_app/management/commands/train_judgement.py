@@ -11,6 +11,7 @@ import numpy as np
 from django.core.management.base import BaseCommand
 from numpy.typing import NDArray
 
+import judgement
 from judgement.linear import MODEL
 from judgement.training import does_not_know as unknown
 from judgement.training import entry_pairs, lesson_screening, recall, same_mistake, tool_errors
@@ -26,13 +27,13 @@ TRAINED: dict[str, Callable[..., dict[str, float]]] = {
     "recall": recall.train,
     "tool_errors": partial(tool_errors.train, as_failure=failure_of),
 }
-DATA = Path(unknown.__file__).parents[1] / "data"
+DATA = Path(judgement.__file__).with_name("data")
 EMBED_WITHIN_S = 3_600.0
 
 
 class Command(BaseCommand):
     help = (
-        "Learns the classifiers anew from judgement/data, and prints their figures by cross-validation: no row is "
+        "Learns the classifiers anew from packages/judgement, and prints their figures by cross-validation: no row is "
         "judged by what was learned from its like. With --write the weights that ship are replaced."
     )
     requires_system_checks = ()

@@ -15,9 +15,9 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString
 
+from desk_sandbox.code_tests import FailureReason, TestReport, TestResult, is_same_text_or_value
 from reflection_app.loops.attempt_effects import RunTests
 from reflection_app.loops.code_answers import code_of
-from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult, is_same_text_or_value
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
+from desk_sandbox.code_tests import TestReport
 from reflection_app.core.registry import STEP_ICONS, STEP_STATES
 from reflection_app.loops.attempt_effects import CallTool, Generate, RecordVerdict, RunTests
-from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.repairs.models import ToolFailure

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from desk_sandbox import SandboxLimits, bwrap, memory
+from desk_sandbox.memory import reserved_memory
 from reflection_app.adapters.files import child, inspect_files, inspecting
 from reflection_app.adapters.files.libraries import get_libraries
-from reflection_app.adapters.sandbox import bwrap
 from reflection_app.loops.completeness.files import FaultCode, FileKind, FileRequirement, WhyNot
 from tests.adapters.files import broken, whole
 from tests.adapters.files.opening import codes, inspect_file, produced
@@ -204,3 +205,13 @@ def test_more_files_than_can_be_told_of_leave_out_those_that_nothing_is_asked_of
     assert len(told.files) == 200
     assert told.files[-1].name == "209.txt"
     assert all(one.is_good for one in told.files)
+
+
+def test_files_are_opened_within_the_memory_of_all_sandboxes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_shared", memory.Shared(tmp_path / "memory", 64 * 2**20))
+    monkeypatch.setattr(memory, "PATIENCE_S", 0.0)
+    with reserved_memory(SandboxLimits()):
+        refused = inspect_file(b"{}", name="a.json")
+    assert (refused.could_look, refused.why_not) == (False, WhyNot.NO_SANDBOX)
+    assert "memory" in refused.lacks
+    assert inspect_file(b"{}", name="a.json").could_look

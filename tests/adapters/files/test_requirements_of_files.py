@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
+from desk_sandbox.process import Record
 from reflection_app.adapters.files import Produced, inspect_files, inspecting
 from reflection_app.adapters.files.child import Answer
 from reflection_app.adapters.files.inside.found import Found
 from reflection_app.adapters.files.inside.office import inspect_workbook
-from reflection_app.adapters.sandbox.process import Record
 from reflection_app.loops.completeness.file_checks import FilesChecked
 from reflection_app.loops.completeness.files import FaultCode, FileKind, FileRequirement, WhyNot, fits
 from tests.adapters.files import whole

