@@ -9,23 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from math import ceil, exp, lgamma, log10, sqrt
+from math import ceil, exp, hypot, lgamma, log10, sqrt
 from statistics import NormalDist
 
 Z_95 = NormalDist().inv_cdf(0.975)
-
-
-@dataclass(frozen=True)
-class Arm:
-    """Runs that were given a lesson, or from which it was withheld, and how many first attempts succeeded."""
-
-    outcomes: int = 0
-    successes: int = 0
-
-    @property
-    def rate(self) -> float | None:
-        """The share of successes; None without outcomes."""
-        return self.successes / self.outcomes if self.outcomes else None
 
 
 @dataclass(frozen=True)
@@ -41,33 +28,50 @@ class Interval:
         return self.low <= 0 <= self.high
 
 
-def wilson(arm: Arm) -> Interval | None:
-    """The score interval of the arm's success rate (Wilson 1927); None without outcomes."""
-    rate, total = arm.rate, arm.outcomes
-    if rate is None:
-        return None
-    z = Z_95
-    middle = (2 * total * rate + z * z) / (2 * (total + z * z))
-    half = z * sqrt(z * z + 4 * total * rate * (1 - rate)) / (2 * (total + z * z))
-    # The ends are 0 and 1 exactly where nothing, or everything, succeeded.
-    low = 0.0 if arm.successes == 0 else middle - half
-    high = 1.0 if arm.successes == total else middle + half
-    return Interval(estimate=rate, low=low, high=high)
+@dataclass(frozen=True)
+class Arm:
+    """Runs that were given a lesson, or from which it was withheld, and how many first attempts succeeded."""
+
+    outcomes: int = 0
+    successes: int = 0
+
+    @property
+    def rate(self) -> float | None:
+        """The share of successes; None without outcomes."""
+        return self.successes / self.outcomes if self.outcomes else None
+
+    @property
+    def interval(self) -> Interval | None:
+        return wilson(self.successes, self.outcomes)
 
 
-def newcombe(given: Arm, withheld: Arm) -> Interval | None:
-    """Given minus withheld, with the hybrid score interval (Newcombe 1998, method 10); None where an arm is empty.
+def wilson(successes: float, total: float) -> Interval | None:
+    """The score interval of the share `successes / total` (Wilson 1927); None where `total` is 0.
 
-    d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²), l and u being Wilson's bounds of the two rates.
+    (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n). Counts need not be whole: weighted data come as a share and
+    the number of plain cases that would say as much.
     """
-    first, second = wilson(given), wilson(withheld)
-    if first is None or second is None:
+    if total <= 0:
         return None
-    difference = first.estimate - second.estimate
+    z, share = Z_95, min(1.0, max(0.0, successes / total))
+    middle = (2 * total * share + z * z) / (2 * (total + z * z))
+    half = z * sqrt(z * z + 4 * total * share * (1 - share)) / (2 * (total + z * z))
+    # The ends are 0 and 1 exactly where nothing, or everything, succeeded.
+    low = 0.0 if share == 0 else middle - half
+    high = 1.0 if share == 1 else middle + half
+    return Interval(estimate=share, low=low, high=high)
+
+
+def difference(first: Interval, second: Interval) -> Interval:
+    """First minus second, two independent figures with intervals of their own (Newcombe 1998, method 10).
+
+    d − √((p₁ − l₁)² + (u₂ − p₂)²) to d + √((u₁ − p₁)² + (p₂ − l₂)²), l and u being the bounds of the two.
+    """
+    between = first.estimate - second.estimate
     return Interval(
-        estimate=difference,
-        low=difference - sqrt((first.estimate - first.low) ** 2 + (second.high - second.estimate) ** 2),
-        high=difference + sqrt((first.high - first.estimate) ** 2 + (second.estimate - second.low) ** 2),
+        estimate=between,
+        low=between - hypot(first.estimate - first.low, second.high - second.estimate),
+        high=between + hypot(first.high - first.estimate, second.estimate - second.low),
     )
 
 

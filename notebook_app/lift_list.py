@@ -22,12 +22,11 @@ from notebook_app.lift import (
     Judged,
     Needed,
     Verdict,
+    difference,
     discoveries,
     judged,
     looks_at,
     needed,
-    newcombe,
-    wilson,
 )
 from notebook_app.models import Entry, Exposure
 
@@ -87,15 +86,17 @@ class Measured:
 
     @cached_property
     def given_rate(self) -> Interval | None:
-        return wilson(self.given)
+        return self.given.interval
 
     @cached_property
     def withheld_rate(self) -> Interval | None:
-        return wilson(self.withheld)
+        return self.withheld.interval
 
     @cached_property
     def difference(self) -> Interval | None:
-        return newcombe(self.given, self.withheld)
+        """Given minus withheld; None if an arm is empty."""
+        given, withheld = self.given_rate, self.withheld_rate
+        return difference(given, withheld) if given and withheld else None
 
     @cached_property
     def judged(self) -> Judged:

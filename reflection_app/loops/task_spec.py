@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from desk_sandbox.code_tests import CodeTests
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep, SettingsFrom
@@ -72,9 +72,6 @@ class ReviewRule(Value):
 
 EVERY_REJECT = ReviewRule(verdicts=(Verdict.REJECT,))
 UNSURE = ReviewRule(verdicts=(Verdict.PASS, Verdict.REVISE), confidence_below=0.6)
-FORMER_NAMES = frozenset(
-    {"reject_waits", "revise_waits", "pass_waits", "confidence_below", "score_below", "kinds_wait"}
-)
 
 
 class ReviewPolicy(Value):
@@ -88,32 +85,6 @@ class ReviewPolicy(Value):
     unsettled_waits: bool = True
     audit_share: float = Field(default=0.1, ge=0, le=1)
     audit_reviewers: int = Field(default=1, ge=1, le=MOST_REVIEWERS)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_former_form(cls, policy: Any) -> Any:
-        """Policies that were kept, or that runs began with, before there were rules."""
-        if not isinstance(policy, dict) or not FORMER_NAMES & policy.keys() or "rules" in policy:
-            return policy
-        kept = {name: value for name, value in policy.items() if name not in FORMER_NAMES}
-        # The rules that say what the switches of a former policy said, in the order in which they were looked at.
-        not_rejected = (Verdict.PASS, Verdict.REVISE)
-        waiting = {
-            Verdict.REVISE: policy.get("revise_waits", False),
-            Verdict.PASS: policy.get("pass_waits", False),
-        }
-        rules = []
-        if policy.get("reject_waits", True):
-            rules.append(EVERY_REJECT)
-        if confidence := policy.get("confidence_below", 0.6):
-            rules.append(ReviewRule(verdicts=not_rejected, confidence_below=confidence))
-        if kinds := policy.get("kinds_wait"):
-            rules.append(ReviewRule(kinds=tuple(kinds)))
-        rules += [ReviewRule(verdicts=(verdict,)) for verdict, waits in waiting.items() if waits]
-        if score := policy.get("score_below"):
-            rules.append(ReviewRule(verdicts=not_rejected, score_below=score))
-        rules_of_former = tuple(rules)
-        return kept | {"rules": rules_of_former}
 
 
 class Mode(StrEnum):

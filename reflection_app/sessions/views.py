@@ -79,10 +79,7 @@ class TurnLine:
 
 @dataclass(frozen=True)
 class ReflectionLine:
-    """A reflection. `is_late` where turns that are shown above it came after the one that it was made at."""
-
     kept: KeptReflection
-    is_late: bool = False
 
     @property
     def place(self) -> str:
@@ -137,7 +134,7 @@ def tell_news(transcript: Transcript, *, after: int, reflected: int) -> SessionS
     state = session_state(transcript)
     turns = list(TranscriptTurn.objects.filter(transcript=transcript, seq__gt=after).order_by("seq")[:SHOWN])
     new = tuple(kept for kept in state.reflections if kept.number > reflected)
-    late = tuple(ReflectionLine(kept, is_late=kept.turn < after) for kept in new if kept.turn <= after)
+    late = tuple(ReflectionLine(kept) for kept in new if kept.turn <= after)
     rest = tuple(kept for kept in new if kept.turn > after)
     return _story(state, (*late, *_in_order(turns, rest)), first=after + 1)
 

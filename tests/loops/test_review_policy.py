@@ -4,8 +4,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from reflection_app.loops.attempt_effects import (
@@ -20,14 +18,9 @@ from reflection_app.loops.attempt_effects import (
 from reflection_app.loops.attempts import Waits
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.task_spec import (
-    EVERY_REJECT,
-    UNSURE,
-    Limits,
-    Mode,
     ReviewPolicy,
     ReviewRule,
     RuleAction,
-    TaskSpec,
 )
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 from tests.loops.playing import Played, decided, play, said, sequence, text_spec
@@ -193,60 +186,3 @@ def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as refused:
         ReviewPolicy.model_validate({"rules": [{}, wrong]})
     assert refused.value.errors()[0]["loc"][:3] == ("rules", 1, next(iter(wrong)))
-
-
-FORMER = st.fixed_dictionaries(
-    {},
-    optional={
-        "reject_waits": st.booleans(),
-        "revise_waits": st.booleans(),
-        "pass_waits": st.booleans(),
-        "unsettled_waits": st.booleans(),
-        "confidence_below": st.sampled_from([0, 0.3, 0.6, 1]),
-        "score_below": st.sampled_from([0, 30, 70, 100]),
-        "kinds_wait": st.lists(st.sampled_from(["refunds", "letters", "退款"]), max_size=3, unique=True),
-        "audit_share": st.sampled_from([0, 0.1, 1]),
-    },
-)
-JUDGEMENTS = st.builds(
-    judged,
-    st.sampled_from(Verdict),
-    score=st.sampled_from([0.0, 29.9, 30.0, 69.9, 70.0, 100.0]),
-    confidence=st.sampled_from([None, 0.0, 0.29, 0.3, 0.59, 0.6, 1.0]),
-)
-
-
-def waited_formerly(former: dict[str, Any], judgement: Judgement, *, kind: str) -> ReviewReason | None:
-    """What a policy of switches decided, as it was defined before there were rules; its checkpoints are POLICY now."""
-    rejected = judgement.verdict is Verdict.REJECT
-    if rejected and former.get("reject_waits", True):
-        return ReviewReason.REJECTED
-    threshold = former.get("confidence_below", 0.6)
-    if not rejected and judgement.confidence is not None and judgement.confidence < threshold:
-        return ReviewReason.LOW_CONFIDENCE
-    if kind and kind in former.get("kinds_wait", ()):
-        return ReviewReason.REJECTED if rejected else ReviewReason.POLICY
-    if rejected:
-        return None
-    switch = former.get("pass_waits" if judgement.passed else "revise_waits", False)
-    return ReviewReason.POLICY if switch or judgement.score < former.get("score_below", 0) else None
-
-
-@given(former=FORMER, judgement=JUDGEMENTS, kind=st.sampled_from(["", "refunds", "退款", "other"]))
-def test_a_policy_of_switches_decides_by_rules_what_it_decided_before(
-    former: dict[str, Any], judgement: Judgement, kind: str
-) -> None:
-    policy = ReviewPolicy.model_validate(former)
-    waits = decided_by(policy, judgement, kind=kind)
-    assert (waits.reason if waits else None) == waited_formerly(former, judgement, kind=kind)
-    assert (policy.unsettled_waits, policy.audit_share) == (
-        former.get("unsettled_waits", True),
-        former.get("audit_share", 0.1),
-    )
-    assert ReviewPolicy.model_validate(policy.model_dump(mode="json")) == policy
-
-
-def test_a_run_that_began_with_switches_goes_on_by_rules() -> None:
-    spec = TaskSpec(objective="x", mode=Mode.ACTOR_CRITIC, limits=Limits()).model_dump(mode="json")
-    spec["review_policy"] = {"reject_waits": True, "confidence_below": 0.6, "audit_share": 0.25, "kinds_wait": []}
-    assert TaskSpec.model_validate(spec).review_policy == ReviewPolicy(rules=(EVERY_REJECT, UNSURE), audit_share=0.25)

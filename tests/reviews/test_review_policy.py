@@ -46,11 +46,6 @@ def test_the_documented_examples_are_put_in_force(admin: Caller, name: str) -> N
     assert (entry.actor_label, entry.address) == (f"key {admin.key.name}", "127.0.0.1")
 
 
-def test_a_policy_of_the_former_form_is_taken_as_rules(admin: Caller) -> None:
-    assert put(admin, {"pass_waits": True, "audit_share": 0.2}).status == 200
-    assert [rule.verdicts for rule in saved_by(admin).rules] == [("REJECT",), ("PASS", "REVISE"), ("PASS",)]
-
-
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

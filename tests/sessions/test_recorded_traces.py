@@ -1,4 +1,4 @@
-"""What other people's instrumentations export, recorded from the real libraries: tests/sessions/record_traces.py."""
+"""What other people's instrumentations export. `docs/reference/otlp.md` has the versions that were recorded."""
 
 import gzip
 import json

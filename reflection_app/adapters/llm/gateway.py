@@ -26,7 +26,6 @@ from reflection_app.adapters.llm.errors import (
     unreadable,
 )
 from reflection_app.adapters.llm.litellm_import import (
-    SetupThreads,
     hearing_finish_words,
     litellm,
     log_nothing_of_this_task,
@@ -52,7 +51,6 @@ class ModelLoop:
     def __init__(self, closer: Closer) -> None:
         self._closer = closer
         self._loop = asyncio.new_event_loop()
-        self._loop.set_default_executor(SetupThreads())
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-loop", daemon=True)
         self._thread.start()
 

@@ -18,7 +18,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Source,
 )
 from reflection_app.loops.diagnosis.error_texts import clipped, status_in, telling_text
-from reflection_app.loops.diagnosis.fallback_tools import is_reading, is_reading_page, misspelt_tool
+from reflection_app.loops.diagnosis.fallback_tools import is_reading, is_reading_page
 from reflection_app.loops.diagnosis.modifiers import Params, can_be_kept, fits, known_properties, modified
 from reflection_app.loops.diagnosis.param_changes import carried_over, in_words
 from reflection_app.loops.diagnosis.rules import BY_MEANING, RULES, Change, Facts, Rule
@@ -90,7 +90,7 @@ def _placeholder(found: re.Match[str]) -> str:
 
 
 _BY_ID = {rule.id: rule for rule in RULES}
-_NO_SUCH_TOOL, _NOT_THERE = _BY_ID["no-such-tool"], _BY_ID["not-there"]
+NO_SUCH_TOOL = "no-such-tool"
 USUAL_DELAY_S = 3.0
 SHORTEST_AGAIN_S = 10.0
 LOOK_FIRST = "Look first whether the call was carried out after all, so that nothing is done twice."
@@ -115,8 +115,6 @@ def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
     status = failed.status if failed.status is not None else status_in(text)
     facts = Facts(text, status, failed.failure, is_reading_page(failed.tool, failed.params))
     rule = next((rule for rule in RULES if rule.fits(facts)), None)
-    if rule in (None, _NOT_THERE) and _is_misspelt(failed):
-        rule = _NO_SUCH_TOOL
     return _by_rule(rule, failed, facts) if rule else None
 
 
@@ -126,16 +124,10 @@ def is_fact(ruled: Diagnosis, failed: FailedCall) -> bool:
     A rule can be final by the table. That a tool does not exist is a fact where its name is missing from the list of
     tools, or where no list was sent and the error names it.
     """
-    if ruled.rule != _NO_SUCH_TOOL.id:
+    if ruled.rule != NO_SUCH_TOOL:
         return _BY_ID[ruled.rule].is_final
     names = {tool.name for tool in failed.tools}
     return failed.tool not in names if names else failed.tool in clipped(failed.error)
-
-
-def _is_misspelt(failed: FailedCall) -> bool:
-    """Return True if the error names a tool that is not on the list, and one on the list is spelled alike."""
-    is_listed = any(tool.name == failed.tool for tool in failed.tools)
-    return not is_listed and failed.tool in clipped(failed.error) and misspelt_tool(failed) is not None
 
 
 def diagnose_by_meaning(failed: FailedCall, judged: JudgedRemedy) -> Diagnosis:
@@ -175,7 +167,7 @@ def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
             words = f"{action.action} {STILL}" if failed.is_repeated and params is None else action.action
             action = action.model_copy(update={"retry_delay_seconds": _bounded(delay_s, failed), "action": words})
         case Remedy.SWITCH_TOOL:
-            action = _switched(action, failed, fallback=misspelt_tool(failed))
+            action = action.model_copy(update={"modified_params": None})
         case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
             action = action.model_copy(update={"action": f"{STILL} {rule.action}"})
     return Diagnosis(

@@ -1,16 +1,11 @@
-"""What a tool's name says: whether it reads, whether it reads a page, and which tool was meant by a misspelt name."""
+"""What a tool's name says: whether it reads, and whether it reads a page."""
 
 import re
 import unicodedata
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
-from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.texts import word_set
-
-MOST_TOOLS = 200
-ALIKE = 0.85
 
 READING = word_set(
     "get read search fetch list find lookup look query retrieve show describe view check browse scrape crawl download "
@@ -53,24 +48,6 @@ def is_reading_page(tool: str, params: Mapping[str, Any]) -> bool:
         key.casefold() in PAGE_KEYS and isinstance(value, str) and value.strip().casefold().startswith(("http", "www."))
         for key, value in params.items()
     )
-
-
-def misspelt_tool(failed: FailedCall) -> str | None:
-    """Return the one tool that was meant where a name that does not exist was called.
-
-    Case, separators and the server's prefix do not count. A slip of the pen is only mended between tools that read.
-    """
-    others = [tool.name for tool in failed.tools[:MOST_TOOLS] if tool.name != failed.tool]
-    wanted = _bare(failed.tool)
-    found = [name for name in others if _bare(name) == wanted]
-    if not found and is_reading(failed.tool):
-        reading = {_bare(name): name for name in others if is_reading(name)}
-        found = [reading[near] for near in get_close_matches(wanted, reading, n=2, cutoff=ALIKE)]
-    return found[0] if len(found) == 1 else None
-
-
-def _bare(name: str) -> str:
-    return "".join(_words(name)) or name.casefold()
 
 
 def _words(name: str) -> list[str]:

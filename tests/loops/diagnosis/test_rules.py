@@ -7,7 +7,7 @@ import pytest
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, ErrorType, FailedCall, FailureSeverity, Remedy, Source
 from reflection_app.loops.diagnosis.rules import RULES
-from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
+from reflection_app.loops.tool_calls import ToolFailure
 from tests.loops.diagnosis.labelled_errors import LABELLED, UNCLAIMED
 
 READER = "mcp__web-reader__webReader"
@@ -106,16 +106,6 @@ def test_a_second_failure_in_a_row_weighs_more_and_is_never_just_repeated() -> N
 def test_who_changes_things_is_told_to_look_before_doing_it_again() -> None:
     assert "carried out" in ruled("Timeout", tool="create_order").action.alternative
     assert "carried out" not in ruled("Timeout", tool="get_order").action.alternative
-
-
-def test_a_misspelt_tool_is_found_and_a_writing_one_is_never_guessed() -> None:
-    tools = (ToolSpec(name="search_papers"), ToolSpec(name="delete_users"), ToolSpec(name="get_user"))
-    told: dict[str, Any] = {"failure": ToolFailure.UNKNOWN_TOOL.value, "tools": tools}
-    assert ruled("no", tool="searchPapers", **told).action.fallback_tool == "search_papers"
-    assert ruled("no", tool="mcp__arxiv__search_paper", **told).action.fallback_tool == "search_papers"
-    assert ruled("no", tool="Delete-Users", **told).action.fallback_tool == "delete_users"
-    assert ruled("no", tool="delete_user", **told).action.fallback_tool is None
-    assert ruled("no", tool="paint", **told).action.fallback_tool is None
 
 
 def test_a_diagnosis_names_its_rule_signature_and_symptoms() -> None:
