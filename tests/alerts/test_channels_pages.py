@@ -48,7 +48,7 @@ def test_a_channel_is_added_tested_and_its_address_not_shown(client: Client, pro
         assert "Test delivered." in tested
         assert len(slack.heard) == 1
         pages = [text_of(client, name, channel.pk) for name in ("channel", "edit_channel", "delete_channel")]
-    assert "Messages of this channel look like this." in pages[0]
+    assert "This is a test. Messages from this channel look like this." in pages[0]
     assert not any("secret-path" in page for page in [*pages, tested, text_of(client, "channels")])
     assert all(f"{slack.url}/…" in page for page in pages)
 
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_stays_but_for_the
     page = client.post(reverse("new_channel", args=("desk",)), typed)
     said = page.content.decode()
     assert page.status_code == 400
-    for sentence in ("Choose at least one.", "A time of day, such as 22:00.", "The desk does not speak"):
+    for sentence in ("Choose at least one.", "A time of day, such as 22:00.", "This language is not supported."):
         assert sentence in said
     assert "&lt;b&gt;" in said
     assert "SECabc" not in said
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_stays_but_for_the
     assert "not on the public internet" in said
     half = typed | right | {"quiet_from": "22:00"}
     said = client.post(reverse("new_channel", args=("desk",)), half).content.decode()
-    assert "Quiet hours need a beginning and an end" in said
+    assert "Set different start and end times for quiet hours, or leave both empty." in said
     assert not Channel.objects.exists()
 
 

@@ -81,7 +81,7 @@ def test_many_things_are_told_to_people_in_one_notification(project: Project) ->
         late_review(project, minutes=minutes)
     assert escalate_due(NOW) == 3
     notice = Notification.objects.get()
-    assert sentence_of(notice).endswith("and 2 others have waited longer than the project's goal.")
+    assert sentence_of(notice).endswith("” and 2 others exceeded the project's SLA target.")
     assert path_of(notice) == "/p/desk/reviews/?sort=oldest"
 
 

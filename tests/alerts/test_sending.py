@@ -83,7 +83,7 @@ def test_what_waits_is_told_with_a_link_to_its_very_page(project: Project) -> No
     sent = only_message()
     assert (sent.state, sent.tries, sent.next_at) == (MessageState.DELIVERED, 1, None)
     assert sent.log.get().status == 200
-    assert "A review has waited" in sent.text
+    assert "Review waiting for" in sent.text
 
 
 def test_only_what_the_channel_is_for_is_told_and_nothing_twice(project: Project) -> None:
@@ -100,7 +100,7 @@ def test_only_what_the_channel_is_for_is_told_and_nothing_twice(project: Project
     (message,) = told(slack)
     lines = [block["text"]["text"] for block in message["blocks"][1:-1]]
     assert len(lines) == 3
-    assert ["failed" in lines[0], "over its budget" in lines[1], "out of time" in lines[2]] == [True] * 3
+    assert ["failed" in lines[0], "Run went over budget" in lines[1], "Run timed out" in lines[2]] == [True] * 3
 
 
 def test_a_conflict_of_the_notebook_is_told_while_it_is_open(project: Project) -> None:
@@ -160,7 +160,7 @@ def test_the_words_are_those_of_the_channels_language(project: Project) -> None:
         channel = make_channel(project, wecom, "wecom", language="zh-hans")
         given.waiting_review(project)
         assert send_due(channel.pk, clock=gathered())
-    assert "一项评审已等待" in told(wecom)[0]["markdown"]["content"]
+    assert "评审已等待" in told(wecom)[0]["markdown"]["content"]
 
 
 def test_quiet_hours_are_of_the_projects_time_zone_and_what_still_waits_is_told_after_them(project: Project) -> None:
@@ -399,7 +399,7 @@ def test_a_redirect_is_not_followed(project: Project) -> None:
         given.waiting_review(project)
         assert not send_due(channel.pk, clock=gathered())
         assert inner.heard == []
-    assert "redirects are not followed" in only_message().log.get().error
+    assert "The service sent a redirect. Redirects are not followed." in only_message().log.get().error
 
 
 def test_a_service_that_repeats_the_address_brings_no_secret_into_the_log(project: Project) -> None:

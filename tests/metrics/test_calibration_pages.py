@@ -110,7 +110,7 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert "1 imported item is excluded: no majority among its human labels." in told
-    assert "12 imported labels" in told
+    assert "12 imported labels, compared with the human majority. Each has the same weight in every period." in told
     assert "83 %" in told  # 10 of 12 agree
     assert "0.67" in told  # (10/12 − 1/2) / (1 − 1/2)
     assert "prompt v7" in told
@@ -122,8 +122,8 @@ def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Cl
     assert "<bdi>b1</bdi>" in behind
     assert "<bdi>a0</bdi>" not in behind
     other = page(client, "calibration", query="?source=imported&critic=small&version=v7")
-    assert "1 imported label, compared" in other
-    assert "The critic gave no confidence" in other
+    assert "1 imported label, compared with the human majority." in other
+    assert "The critic reported no confidence for these verdicts." in other
 
 
 def test_the_charts_are_figures_that_plotly_takes(client: Client, project: Project) -> None:

@@ -69,12 +69,16 @@ def test_people_of_an_import_from_before_go_with_their_item(project: Project) ->
         (label("x", person="maybe"), "line 2, person_verdict", "'PASS', 'REVISE' or 'REJECT'"),
         (label("x", confidence=1.5), "line 2, confidence", "less than or equal to 1"),
         (label("x", colour="red"), "line 2, colour", "not permitted"),
-        (label("x" * 201), "line 2, item", "at most 200"),
+        (label("x" * 201), "line 2, item", "Enter a number above 0 and at most 100."),
         (b"not json", "line 2", "JSON"),
         (b"[" * 100_000, "line 2", "JSON"),
         (label("a", verdict="REVISE"), "line 2", "Line 1 has another verdict or confidence of gpt"),
         (label("a", confidence=0.5), "line 2", "Line 1 has another verdict or confidence of gpt"),
-        (label("a", model="other", person="REJECT"), "line 2", "Line 1 has another verdict or confidence of a person"),
+        (
+            label("a", model="other", person="REJECT"),
+            "line 2",
+            "Line 1 has another verdict or confidence of a person",
+        ),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_read(bad: Any, field: str, message: str) -> None:
@@ -118,7 +122,7 @@ def test_texts_that_cannot_be_stored_are_replaced(project: Project) -> None:
 
 def test_nothing_and_too_much_are_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (b"", b"\n\n", b"item,model\n"):
-        with pytest.raises(InvalidInput, match="no rows"):
+        with pytest.raises(InvalidInput, match="No rows found."):
             read_labels(content)
     monkeypatch.setattr(judgements, "MOST_ROWS", 2)
     with pytest.raises(InvalidInput, match="at most 2 rows"):

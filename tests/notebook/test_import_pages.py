@@ -69,7 +69,10 @@ def test_without_a_file_or_with_too_much_nothing_is_kept(client: Client, project
     response = client.post(PAGE)
     assert (response.status_code, "choose at least one file" in response.text) == (400, True)
     large = SimpleUploadedFile("a.jsonl", b" " * 20_000_001)
-    assert "At most 200 files of 20 MB in all" in client.post(PAGE, {"files": [large]}).text
+    assert (
+        "At most 200 files with 20 MB in total. Split them into several imports."
+        in client.post(PAGE, {"files": [large]}).text
+    )
     assert not ImportBatch.objects.exists()
 
 

@@ -96,7 +96,7 @@ def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, pr
     draw(project.pk, given.HOSTILE[:200], [lesson], draws=[0.5], is_counted=False)
     given.logged_in(client, project)
     page = client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
-    assert "Nothing can be told yet" in page
+    assert "No counted outcomes yet." in page
     assert f'href="/p/desk/runs/{run.pk}/">Name seven tariffs.</a>' in page
     assert "Not for you" not in page
     assert "not counted" in page

@@ -102,7 +102,9 @@ def test_what_is_assigned_is_theirs_whichever_queue_it_is_in_but_only_an_admin_a
 ) -> None:
     bert = reviewer(project, name="bert")
     admin = reviewer(project, role=Role.ADMIN, name="admin")
-    with pytest.raises(InvalidInput, match="queue for others"):
+    with pytest.raises(
+        InvalidInput, match="This reviewer is not a member of the queue. Only an admin can assign it anyway."
+    ):
         assign_review(reviews[0], AssignInput(to="bert"), actor=bert)
     review = Review.objects.get(pk=reviews[0].pk)
     assert [user.username for user in assignable(review, actor=bert)] == ["lawyer"]
@@ -121,7 +123,7 @@ def test_of_a_bulk_decision_what_is_in_a_queue_for_others_fails_alone_with_the_r
     work_through(bulk.pk)
     item = BulkItem.objects.get()
     assert item.state == "failed"
-    assert "is for its members" in item.error
+    assert "” can review its items. An admin can add you." in item.error
 
 
 @pytest.mark.django_db(transaction=True)

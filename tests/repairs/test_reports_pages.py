@@ -48,7 +48,7 @@ def test_a_reviewer_corrects_the_class(client: Client, project: Project) -> None
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [({"type": "3.3.1", "reason": ""}, "Reason"), ({"type": "", "reason": "kept words"}, "This is missing")],
+    [({"type": "3.3.1", "reason": ""}, "Reason"), ({"type": "", "reason": "kept words"}, "This field is required.")],
 )
 def test_what_was_typed_comes_back_with_what_is_wrong(
     client: Client, project: Project, typed: dict[str, str], said: str

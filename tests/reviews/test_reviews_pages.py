@@ -78,9 +78,9 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
     ("wrong", "said"),
     [
         ({"decision": ""}, "Choose agree or overrule."),
-        ({"decision": "overrule"}, "Overruling needs a verdict"),
+        ({"decision": "overrule"}, "Overruling requires a verdict."),
         ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "Enter a score from 0 to 100."),
-        ({"decision": "overrule", "verdict": "REVISE"}, "Say what is to be revised"),
+        ({"decision": "overrule", "verdict": "REVISE"}, "Describe what to revise. The next attempt is based on it."),
     ],
 )
 def test_an_unclear_decision_is_refused_with_all_kept(
@@ -101,7 +101,7 @@ def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: C
     typed = decision(review, decision="overrule", verdict="REVISE", reason="My long reason") | issues("Mine")
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
     assert page.status_code == 409
-    assert "has run out" in page.text
+    assert "Your lock on this review expired. Nothing was changed. Claim it again." in page.text
     assert "My long reason" in page.text
     assert 'value="Mine"' in page.text
     assert "Claim again" in page.text
@@ -208,7 +208,10 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     address = f"/p/desk/reviews/{held.pk}/decision/"
     answer = reviewer.post(address, decision(held) | issue("Mine <b>"))
     assert answer.status_code == 400
-    assert "to change them is to overrule" in answer.text
+    assert (
+        "You agreed but changed the issues, which requires Overrule. Overrule is now selected: give your verdict, or start over and agree."
+        in answer.text
+    )
     assert 'value="overrule" data-key="o" checked' in answer.text
     assert 'value="Mine &lt;b&gt;"' in answer.text
     as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
@@ -225,7 +228,10 @@ def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Cli
     assert Review.objects.get(pk=held.pk).lease_until == until
     assert 30 <= int(answer.text.split('data-left-s="')[1].split('"')[0]) <= 40
     Review.objects.filter(pk=held.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert "has run out" in reviewer.post(f"/p/desk/reviews/{held.pk}/heartbeat/", look).text
+    assert (
+        "Your lock on this review expired. Nothing was changed. Claim it again."
+        in reviewer.post(f"/p/desk/reviews/{held.pk}/heartbeat/", look).text
+    )
 
 
 def test_the_items_of_a_view_lead_to_each_other_and_claim_nothing(reviewer: Client, project: Project) -> None:
@@ -261,7 +267,7 @@ def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, revie
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/", follow=True).text
     review.refresh_from_db()
     assert review.state == ReviewState.CLAIMED
-    assert "Undone, with all that followed." in page
+    assert "Decision undone, with its effects. The review is assigned to" in page
     assert "Half as long." in page, "what was decided is in the form"
     assert 'name="verdict" value="REVISE" data-key="2" checked' in page
     assert f'value="{review.lease_token}"' in page
@@ -307,5 +313,5 @@ def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project
     assert "You overruled" not in page
     reviewer.post(f"/p/desk/reviews/{other.pk}/skip/", {"undo": "1"})
     page = reviewer.get("/p/desk/reviews/").text
-    assert "You skipped" not in page
+    assert "”. It remains open for other reviewers." not in page
     assert "You overruled" in page

@@ -92,7 +92,7 @@ def test_an_answer_that_is_cut_off_goes_on_and_the_whole_is_judged(caller: Calle
     attempt = Attempt.objects.select_related("step").get(run=run["id"])
     assert attempt.step is not None
     assert attempt.step.model == "openai/house-model"
-    assert "going on" in page(caller, run)
+    assert ", continued" in page(caller, run)
 
 
 def test_an_answer_that_never_ends_is_kept_as_cut_off_and_not_judged(caller: Caller, ran: Ran) -> None:

@@ -27,7 +27,7 @@ def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
     assert "4.2 %" in client.get(address).content.decode()
     late = client.post(f"{address}answer/", {"choice": "answer", "text": "5 %"})
     assert late.status_code == 409
-    assert "has answered this already" in late.content.decode()
+    assert "has already answered this. Nothing was changed." in late.content.decode()
 
 
 def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
@@ -36,7 +36,7 @@ def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
     question = waiting_question(project)
     refused = client.post(f"/p/blank/questions/{question.pk}/answer/", {"choice": "answer", "text": " "})
     assert refused.status_code == 400
-    assert "Write the answer" in refused.content.decode()
+    assert "Enter an answer; the run continues with it." in refused.content.decode()
 
 
 def test_hostile_text_is_shown_as_text(client: Client) -> None:

@@ -63,7 +63,7 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
     again = page_with(worker_deaths=4, not_before=due)
     assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
     asked = page_with(worker_deaths=0, waiting_for=PROVIDER_ASKED)
-    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in asked
+    assert f"Waiting until {due:%H:%M:%S} UTC, as requested by the model provider. No cost while waiting." in asked
 
 
 def test_hostile_text_is_inert_everywhere(client: Client) -> None:
@@ -113,4 +113,4 @@ def test_a_run_is_cancelled_after_asking(client: Client) -> None:
     assert "The run was cancelled." in page
     refused = client.post(f"/p/cancel/runs/{run.pk}/cancel/")
     assert refused.status_code == 409
-    assert "has ended already" in refused.text
+    assert "The run has already ended (" in refused.text

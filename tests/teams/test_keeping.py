@@ -62,7 +62,9 @@ def test_rules_that_delete_nothing_are_saved_at_once(admin: Client) -> None:
 
 def test_what_is_due_is_deleted_now_and_told(admin: Client) -> None:
     admin.post(PAGE, DAYS | {"confirmed": "yes"})
-    assert "The worker is deleting" in admin.post("/p/kept/settings/keeping/now/", follow=True).text
+    assert (
+        "Deletion in progress. Reload this page later." in admin.post("/p/kept/settings/keeping/now/", follow=True).text
+    )
     carry_out_retention(RetentionRun.objects.get().pk)
     assert not Run.objects.exists()
     assert "Runs: 1" in admin.get(PAGE).text

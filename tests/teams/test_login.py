@@ -26,7 +26,7 @@ def test_a_member_lands_in_the_first_project(client: Client) -> None:
 def test_a_wrong_password_is_said_and_the_name_kept(client: Client) -> None:
     given.user("ann")
     response = client.post("/login/", {"username": "ann", "password": "wrong"})
-    assert "Name and password do not match" in response.text
+    assert "Wrong user name or password. Passwords are case-sensitive." in response.text
     assert 'value="ann"' in response.text
 
 

@@ -203,7 +203,7 @@ def test_an_account_made_by_an_invitation_has_its_address(admin: Client, setting
 def test_where_nobody_could_confirm_an_address_none_is_asked_for(admin: Client) -> None:
     page = admin.post("/p/team/settings/members/invite/", {"role": "viewer", "days": "7", "email": "a@example.org"})
     assert page.status_code == 400
-    assert "This desk sends no mail" in page.text
+    assert "This server sends no email, so the address could not be confirmed." in page.text
 
 
 def test_staff_make_projects_and_are_their_admins(client: Client) -> None:

@@ -114,7 +114,7 @@ def test_the_tool_that_is_asked_for_knowledge_is_one_of_the_projects(admin: Clie
     project = Project.objects.get(slug="set")
     refused = admin.post("/p/set/settings/", TYPED | {"knowledge_tool": "python"})
     assert refused.status_code == 400
-    assert "no tool of that name" in refused.text
+    assert "The project has no enabled tool with this name." in refused.text
 
     add_builtin_tools(project, actor=Actor())
     page = admin.post("/p/set/settings/", TYPED | {"knowledge_tool": "python"}, follow=True)

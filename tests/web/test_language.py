@@ -98,7 +98,7 @@ def test_the_profile_is_for_whoever_is_logged_in(client: Client) -> None:
 def test_pages_of_errors_are_in_the_readers_language(client: Client) -> None:
     page = client.get("/nowhere/", headers=CHINESE)
     assert page.status_code == 404
-    assert "没有这个页面" in page.text
+    assert "页面不存在，或属于你未加入的项目。" in page.text
     guarded = Client(enforce_csrf_checks=True)
     assert "表单已过期" in guarded.post("/login/", {"username": "x"}, headers=CHINESE).text
 
