@@ -78,7 +78,7 @@ def test_what_waits_is_told_with_a_link_to_its_very_page(project: Project) -> No
     (message,) = told(slack)
     said = json.dumps(message, ensure_ascii=False)
     assert slack.heard[0].path == PATH
-    assert f"<https://desk.example/p/desk/reviews/{review.pk}/|A review has waited for less than a minute>" in said
+    assert f"<https://desk.example/p/desk/reviews/{review.pk}/|Review waiting for less than a minute>" in said
     assert f"<https://desk.example/p/desk/questions/{question.pk}/|A question to a person has waited" in said
     sent = only_message()
     assert (sent.state, sent.tries, sent.next_at) == (MessageState.DELIVERED, 1, None)
@@ -115,7 +115,7 @@ def test_a_conflict_of_the_notebook_is_told_while_it_is_open(project: Project) -
         assert send_due(channel.pk, clock=gathered())
         assert ChannelItem.objects.count() == 1
     conflict = Conflict.objects.get(kind="contradiction")
-    assert f"/p/desk/notebook/conflicts/{conflict.pk}/|Two entries of the notebook contradict" in str(told(slack))
+    assert f"/p/desk/notebook/conflicts/{conflict.pk}/|Contradicting notebook entries" in str(told(slack))
 
 
 def test_many_things_become_one_message_and_the_next_keeps_its_distance(project: Project) -> None:
@@ -373,7 +373,7 @@ def test_a_message_is_of_what_escalated_once_and_first(project: Project) -> None
         assert send_due(channel.pk, clock=gathered())
     lines = [block["text"]["text"] for block in told(slack)[0]["blocks"][1:-1]]
     assert len(lines) == 2
-    assert f"{late.pk}/|Overdue: a review has waited for" in lines[0]
+    assert f"{late.pk}/|Overdue review: waiting" in lines[0]
     assert f"{plain.pk}/|A review has waited" in lines[1]
 
 

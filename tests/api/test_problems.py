@@ -89,6 +89,6 @@ def test_what_was_deleted_after_it_was_found_is_not_found(client: Client, monkey
     monkeypatch.setattr(tasks_api, "get_run_for", lambda *_: found)
     monkeypatch.setattr(tasks_pages, "get_run_for", lambda *_: found)
     refused = caller.post(f"runs/{run.pk}/redo", {"instructions": "Again."})
-    assert (refused.status, refused.body["detail"]) == (404, "This was deleted meanwhile.")
+    assert (refused.status, refused.body["detail"]) == (404, "Deleted in the meantime.")
     address = f"/p/{caller.project.slug}/runs/{run.pk}/redo/"
     assert given.logged_in(client, caller.project).post(address, {"instructions": "Again."}).status_code == 404

@@ -69,7 +69,7 @@ def test_people_of_an_import_from_before_go_with_their_item(project: Project) ->
         (label("x", person="maybe"), "line 2, person_verdict", "'PASS', 'REVISE' or 'REJECT'"),
         (label("x", confidence=1.5), "line 2, confidence", "less than or equal to 1"),
         (label("x", colour="red"), "line 2, colour", "not permitted"),
-        (label("x" * 201), "line 2, item", "Enter a number above 0 and at most 100."),
+        (label("x" * 201), "line 2, item", "at most 200"),
         (b"not json", "line 2", "JSON"),
         (b"[" * 100_000, "line 2", "JSON"),
         (label("a", verdict="REVISE"), "line 2", "Line 1 has another verdict or confidence of gpt"),

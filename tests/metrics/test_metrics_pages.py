@@ -117,12 +117,12 @@ def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, p
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("since=yesterday", "First day: Enter a date such as 2026-01-31."),
-        ("since=2026-02-30&until=2026-03-01", "First day: Enter a date such as 2026-01-31."),
-        ("until=9999999-01-01", "Last day: Enter a date such as 2026-01-31."),
-        ("since=2026-03-02&until=2026-03-01", "First day: The start date is after the end date."),
-        ("since=2020-01-01&until=2026-03-01", "First day: A period has at most 366 days."),
-        ("since=0001-01-01&until=0001-01-02", "First day: The start date is too early."),
+        ("since=yesterday", "Start date: Enter a date such as 2026-01-31."),
+        ("since=2026-02-30&until=2026-03-01", "Start date: Enter a date such as 2026-01-31."),
+        ("until=9999999-01-01", "End date: Enter a date such as 2026-01-31."),
+        ("since=2026-03-02&until=2026-03-01", "Start date: The start date is after the end date."),
+        ("since=2020-01-01&until=2026-03-01", "Start date: A period has at most 366 days."),
+        ("since=0001-01-01&until=0001-01-02", "Start date: The start date is too early."),
     ],
 )
 def test_days_that_are_none_are_named_and_the_usual_time_is_shown(

@@ -60,7 +60,7 @@ def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: P
     carry_out_import(ImportBatch.objects.get().pk)
     page = client.get(handed_in(client, uploaded("nb.json", NOTE | {"category": "hallucination"}))).text
     assert "To update" in page
-    assert "differs in: Category" in page
+    assert "changed fields: Category" in page
     assert f'href="/p/nb/notebook/entries/{Entry.objects.get().pk}/"' in page
 
 

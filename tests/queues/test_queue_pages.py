@@ -82,7 +82,7 @@ def test_a_reviewer_works_from_a_queue_and_stays_in_it_until_nothing_is_left(pro
     assert f'id="row-{reviews[0].pk}"' in page
     assert f'id="row-{reviews[1].pk}"' not in page
     assert "due in" in page
-    assert "Overdue (due" in page
+    assert "Overdue by" in page
     taken = browser.post("/p/desk/reviews/next/", {"queue": f"queue={queue.pk}"})
     assert f"/reviews/{reviews[3].pk}/" in taken["Location"]
     assert "Legal" in browser.get(taken["Location"]).text

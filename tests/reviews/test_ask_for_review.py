@@ -61,7 +61,7 @@ def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own(run: Run) ->
     [
         ({"note": "  "}, "note", "Describe what the reviewer should check."),
         ({"note": "x", "attempt": 7}, "attempt", "no attempt 7; it made 1, 2"),
-        ({"note": "x", "assignee": "nobody"}, "assignee", "This project has no other reviewer yet."),
+        ({"note": "x", "assignee": "nobody"}, "assignee", "No reviewer with this name"),
         ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "blindly"),
     ],
 )
@@ -76,7 +76,7 @@ def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(
 
 def test_a_viewer_cannot_be_asked(run: Run) -> None:
     viewer = given.member(run.project, Role.VIEWER)
-    with pytest.raises(InvalidInput, match="This project has no other reviewer yet."):
+    with pytest.raises(InvalidInput, match="No reviewer with this name"):
         ask_for_review(run, AskInput(note="x", assignee=viewer.username), actor=Actor())
 
 

@@ -94,9 +94,9 @@ def test_a_decision_that_says_too_little_or_too_much_is_refused_whole(wrong: dic
 def test_another_projects_review_is_as_good_as_none() -> None:
     _, reviews = queue_of(1, "bulk-theirs")
     mine = given.project("bulk-mine")
-    with pytest.raises(InvalidInput, match="Review not found."):
+    with pytest.raises(InvalidInput, match="not found"):
         begin_bulk(mine, told(reviews), actor=Actor(user=given.member(mine)))
-    with pytest.raises(InvalidInput, match="Review not found."):
+    with pytest.raises(InvalidInput, match="not found"):
         begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=given.member(mine)))
 
 
@@ -218,7 +218,7 @@ def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
     say(panel, anna, VerdictName.REVISE)
     say(panel, bob)
     decided_together(adjudication(panel), actor=anna)
-    assert "you are already on this panel" in BulkItem.objects.get().error
+    assert "You are already a reviewer on this panel." in BulkItem.objects.get().error
     assert adjudication(panel).state == "waiting"
     decided_together(adjudication(panel), actor=cem)
     assert adjudication(panel).state == "decided"

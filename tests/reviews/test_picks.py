@@ -206,7 +206,7 @@ def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer
     run_page = reviewer.get(f"/p/picks/runs/{review.run_id}/").text
     assert "selected attempt 2" in run_page
     assert "the critic" not in run_page
-    assert "Attempt 1 selected, not settled" in run_page
+    assert "Attempt 1 selected, evidence inconclusive" in run_page
     assert "Tests written by a model" in run_page
     assert (
         "Verdicts appear here when the critic rejects, has low confidence, is sampled for audit, or when the evidence does not settle which attempt to select. Change this in the settings."
@@ -216,7 +216,7 @@ def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer
 
 @pytest.mark.parametrize(
     ("pick", "verdict", "said"),
-    [("none", "REJECT", "accepted no attempt"), ("back", "REVISE", "You sent the task back.")],
+    [("none", "REJECT", "accepted no attempt"), ("back", "REVISE", "sent it back")],
 )
 def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick: str, verdict: str, said: str) -> None:
     review = when.claims(reviewer, unsettled_pick(project))

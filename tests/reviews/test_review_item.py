@@ -150,7 +150,7 @@ def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) ->
     assert "Policy rule 1, “<bdi>All by three</bdi>”" in by_rule
     assert "requires 3 blind reviewers" in by_rule
     by_chance = page_of(Client(), audited("drawn"))
-    assert re.search(r"Drawn by chance: 0\.\d{4}, below the share of 100 %", by_chance)
+    assert re.search(r"Sampled at random: 0\.\d{4} is below the sampling rate of 100 %", by_chance)
     asked = page_of(Client(), asked_about("asked"))
     assert "A review was requested" in asked
     assert "ada says:" in asked

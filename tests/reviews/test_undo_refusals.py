@@ -89,12 +89,12 @@ def test_a_later_decision_stands_until_it_is_taken_back_itself() -> None:
     run = gone_on(given.scripted_run({"attempt-1/answer": "first", **answers}, project=project))
     first, actor = decided(Review.objects.get(run=run), "redo", instructions="Again.")
     second, other = decided(Review.objects.get(run=run, attempt__number=2), "close")
-    refusal = refused(first, actor, f"{other.label} has decided about attempt 2 since; take that back first")
+    refusal = refused(first, actor, f"{other.label} decided on attempt 2 afterwards. Undo that decision first")
     assert first.step is not None
     assert refusal.from_step == first.step.seq
 
     again = undo_decision(second, actor=other)
-    refused(first, actor, f"{other.label} is judging attempt 2, which was made since")
+    refused(first, actor, f"{other.label} is reviewing the later attempt 2, which was made since")
     assert again.lease_token is not None
     release_review(again, lease_token=again.lease_token, actor=other)
     undo_decision(first, actor=actor)
@@ -218,7 +218,7 @@ def test_a_tool_of_the_outside_that_was_called() -> None:
         )
         review, actor = decided(Review.objects.get(run=run), "approve")
     assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
-    refused(review, actor, "tool lookup was called since")
+    refused(review, actor, "tool lookup was called afterwards")
 
 
 def test_a_built_in_tool_is_none_of_the_outside() -> None:
@@ -255,7 +255,7 @@ def test_what_somebody_is_judging_now_is_not_taken_away() -> None:
     first, actor, second = two_rejected()
     other = person(second)
     claim_review(second, actor=other)
-    with pytest.raises(StillStands, match=f"{other.label} is judging attempt 2"):
+    with pytest.raises(StillStands, match=f"{other.label} is reviewing the later attempt 2"):
         undo_decision(first, actor=actor)
     decide(second, other, "accept", reason="Enough.")
 
@@ -275,7 +275,7 @@ def test_a_review_that_somebody_has_commented_on_stays() -> None:
     first, actor, second = two_rejected()
     other = person(second)
     add_comment(second.project, About.REVIEW, second.pk, CommentInput(text="Look at the dates."), actor=other)
-    with pytest.raises(StillStands, match=f"{other.label} has commented on attempt 2"):
+    with pytest.raises(StillStands, match=f"{other.label} commented on attempt 2"):
         undo_decision(first, actor=actor)
     Comment.objects.update(text="", deleted_at=timezone.now())
     undo_decision(first, actor=actor)
@@ -285,10 +285,10 @@ def test_who_comes_a_moment_too_late_is_told_that_it_is_gone() -> None:
     first, actor, second = two_rejected()
     other = person(second)
     undo_decision(first, actor=actor)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="not found"):
         claim_review(second, actor=other)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="not found"):
         skip_review(second, actor=other)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="not found"):
         undo_decision(second, actor=other)
     assert isinstance(lost(second), NotFound)

@@ -68,7 +68,7 @@ def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client, r
     assert "Plan of attempt 2" in page
     assert "Earlier plans" in page
     assert "needs look" in page
-    assert "Blocked: look was not done." in page
+    assert "Blocked by unfinished steps: look" in page
     assert "crystal_ball" in page
     assert "Version 1 failed the plan check" in page
     assert "Plan check: 1 fault" in page

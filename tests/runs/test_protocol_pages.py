@@ -147,7 +147,7 @@ def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
     long = client.post(at, {"reason": "x" * 10_001})
     assert (long.status_code, "x" * 10_001 in long.text) == (400, True)
     done = client.post(at, {"reason": f"Withdrawn {given.HOSTILE}"}, follow=True).text
-    assert "Login cancelled" in done
+    assert "was cancelled" in done
     assert "Withdrawn" in done
     assert "<script>alert" not in done
     assert Ticket.objects.get(pk=ticket.pk).state == TicketState.CLOSED
@@ -166,7 +166,7 @@ def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run)
     missing = client.post(at, {"instructions": "Kürzer 更短", "attempt": "9"})
     assert missing.status_code == 400
     assert "Kürzer 更短" in missing.text
-    assert "The run has no attempt 9. Its attempts:" in missing.text
+    assert "no attempt 9" in missing.text
     done = client.post(at, {"instructions": f"更短 {given.HOSTILE}", "attempt": "1"}, follow=True)
     child = Run.objects.get(parent=run)
     assert done.redirect_chain[-1][0] == f"/p/six/runs/{child.pk}/"

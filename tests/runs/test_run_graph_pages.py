@@ -35,7 +35,7 @@ def test_each_node_leads_to_its_step(client: Client) -> None:
     assert re.findall(r'href="(/p/[^"]+)"', drawing) == [f"/p/drawn/runs/{run.pk}/steps/{seq}/" for seq in (1, 2)]
     assert all(client.get(address).status_code == 200 for address in re.findall(r'href="(/p/[^"]+)"', drawing))
     assert "style=" not in drawing
-    assert 'role="group" aria-label="What led to what' in drawing
+    assert 'role="group" aria-label="Graph of this run' in drawing
 
 
 def test_hostile_labels_are_inert(client: Client) -> None:

@@ -23,7 +23,7 @@ def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
     project = given.unsure_project("called")
     review = given.waiting_review(project)
     page = given.logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
-    assert "This run requires a review" in page
+    assert "This run is waiting for a reviewer" in page
     assert f'href="/p/called/reviews/{review.pk}/"' in page
     assert "A first text." in page
     assert "No title" in page
@@ -61,7 +61,7 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
     assert "The worker stopped; waiting for another worker." in gone
     due = timezone.now() + timedelta(minutes=1)
     again = page_with(worker_deaths=4, not_before=due)
-    assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
+    assert f"4 workers in a row crashed on this run; waiting until {due:%H:%M:%S} UTC to retry." in again
     asked = page_with(worker_deaths=0, waiting_for=PROVIDER_ASKED)
     assert f"Waiting until {due:%H:%M:%S} UTC, as requested by the model provider. No cost while waiting." in asked
 

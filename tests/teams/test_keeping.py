@@ -83,7 +83,7 @@ def test_a_project_is_deleted_by_typing_its_name(admin: Client) -> None:
     page = "/p/kept/settings/keeping/delete-project/"
     refused = admin.post(page, {"typed_name": "kept"})
     assert refused.status_code == 400
-    assert "Type the project&#x27;s name just as it is: Kept" in refused.text
+    assert "Type the exact project name: Kept" in refused.text
     told = admin.post(page, {"typed_name": "Kept"}, follow=True)
     assert "Project “Kept” deleted." in told.text
     assert admin.get(PAGE).status_code == 404

@@ -39,7 +39,7 @@ def invite(admin: Client, **typed: str) -> str:
 def test_an_admin_changes_a_role_and_removes_a_member(admin: Client, project: Project) -> None:
     user = given.member(project, Role.VIEWER, user=given.user("ben"))
     page = admin.post(f"/p/team/settings/members/{user.pk}/role/", {"role": "curator"}, follow=True)
-    assert "ben is Curator now." in page.text
+    assert "ben is now Curator." in page.text
     assert "Remove ben?" in admin.get(f"/p/team/settings/members/{user.pk}/remove/").text
     page = admin.post(f"/p/team/settings/members/{user.pk}/remove/", follow=True)
     assert "ben is no longer a member." in page.text

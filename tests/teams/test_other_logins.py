@@ -71,7 +71,7 @@ def test_a_person_connects_the_login_to_their_account_and_takes_it_away(client: 
     assert come_back(guest) == "/"
     assert guest.session["_auth_user_id"] == str(user.pk)
     page = client.post("/account/providers/", {"account": account.pk}, follow=True)
-    assert "The login removed." in page.text
+    assert "Account disconnected." in page.text
     assert not SocialAccount.objects.exists()
 
 

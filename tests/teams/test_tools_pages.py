@@ -36,7 +36,7 @@ def admin(client: Client, project: Project) -> Client:
 
 def test_an_http_tool_is_registered_changed_switched_off_and_deleted(admin: Client) -> None:
     page = admin.post("/p/desk/tools/new/", TYPED, follow=True)
-    assert "get_weather is registered." in page.text
+    assert "get_weather registered." in page.text
     tool = Tool.objects.get()
     assert tool.config["headers"] == {"Accept": "text/plain", "X-Kind": "a: b"}
     assert tool.timeout_s == 2.5
