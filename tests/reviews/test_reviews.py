@@ -92,7 +92,7 @@ def test_sending_back_without_a_word_is_refused_and_changes_nothing(review: Revi
 def test_approving_changes_nothing_and_says_so_where_it_was_asked_to(review: Review, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     other = DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE, score=99)
-    with pytest.raises(InvalidInput, match="Approving does not change the ratings. To change a rating, overrule."):
+    with pytest.raises(InvalidInput, match="Approving does not change verdict"):
         decide_review(review, other, actor=actor)
 
 
