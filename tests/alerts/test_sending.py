@@ -79,7 +79,7 @@ def test_what_waits_is_told_with_a_link_to_its_very_page(project: Project) -> No
     said = json.dumps(message, ensure_ascii=False)
     assert slack.heard[0].path == PATH
     assert f"<https://desk.example/p/desk/reviews/{review.pk}/|Review waiting for less than a minute>" in said
-    assert f"<https://desk.example/p/desk/questions/{question.pk}/|A question to a person has waited" in said
+    assert f"<https://desk.example/p/desk/questions/{question.pk}/|Agent question waiting" in said
     sent = only_message()
     assert (sent.state, sent.tries, sent.next_at) == (MessageState.DELIVERED, 1, None)
     assert sent.log.get().status == 200
@@ -374,7 +374,7 @@ def test_a_message_is_of_what_escalated_once_and_first(project: Project) -> None
     lines = [block["text"]["text"] for block in told(slack)[0]["blocks"][1:-1]]
     assert len(lines) == 2
     assert f"{late.pk}/|Overdue review: waiting" in lines[0]
-    assert f"{plain.pk}/|A review has waited" in lines[1]
+    assert f"{plain.pk}/|Review waiting" in lines[1]
 
 
 def test_a_private_address_is_refused_when_it_is_entered_and_when_it_is_sent_to(

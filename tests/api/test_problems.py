@@ -69,7 +69,7 @@ def test_a_database_that_can_only_be_read_is_told_as_such() -> None:
     with pytest.raises(DatabaseError) as raised, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY; DELETE FROM reflection_app_lookbackdue")
     problem = problem_of(raised.value)
-    assert (problem.status, "can only be read" in problem.detail) == (503, True)
+    assert (problem.status, "read-only" in problem.detail) == (503, True)
 
 
 def test_a_full_disk_is_told_as_such() -> None:

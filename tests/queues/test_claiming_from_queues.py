@@ -60,7 +60,7 @@ def test_who_is_no_member_is_given_the_rest_alone(
 def test_a_review_of_another_queue_cannot_be_claimed_either_and_the_refusal_says_why(
     reviews: list[Review], project: Project, legal: ReviewQueue, lawyer: Actor
 ) -> None:
-    with pytest.raises(NotYourQueue, match="“Legal” is for its members"):
+    with pytest.raises(NotYourQueue, match="Only members of the queue “Legal”"):
         claim_review(reviews[0], actor=reviewer(project))
     assert Review.objects.get(pk=reviews[0].pk).state == "waiting"
     claim_review(reviews[0], actor=lawyer)

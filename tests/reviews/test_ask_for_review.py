@@ -62,7 +62,7 @@ def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own(run: Run) ->
         ({"note": "  "}, "note", "Describe what the reviewer should check."),
         ({"note": "x", "attempt": 7}, "attempt", "no attempt 7; it made 1, 2"),
         ({"note": "x", "assignee": "nobody"}, "assignee", "No reviewer with this name"),
-        ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "blindly"),
+        ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "cannot be assigned"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(

@@ -153,7 +153,7 @@ def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) ->
     assert re.search(r"Sampled at random: 0\.\d{4} is below the sampling rate of 100 %", by_chance)
     asked = page_of(Client(), asked_about("asked"))
     assert "A review was requested" in asked
-    assert "ada says:" in asked
+    assert "Note by ada:" in asked
     assert "Please look at the last line." in asked
 
 

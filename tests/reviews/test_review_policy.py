@@ -207,7 +207,7 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
     [
         (0.01, "0", "Must be above 0: verdicts that need no review are still audited."),
         (0.0, "0", "Must be above 0: verdicts that need no review are still audited."),
-        (0.05, "4.9", "At least 0.05 (5 %) while a rule lets verdicts stand"),
+        (0.05, "4.9", "Must be at least 0.05 (5 %) while a rule skips reviews"),
         (0.05, "5", ""),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_later_decision_stands_until_it_is_taken_back_itself() -> None:
     assert refusal.from_step == first.step.seq
 
     again = undo_decision(second, actor=other)
-    refused(first, actor, f"{other.label} is reviewing the later attempt 2, which was made since")
+    refused(first, actor, f"{other.label} is reviewing the later attempt 2")
     assert again.lease_token is not None
     release_review(again, lease_token=again.lease_token, actor=other)
     undo_decision(first, actor=actor)

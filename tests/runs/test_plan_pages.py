@@ -71,7 +71,7 @@ def test_a_plan_shows_its_steps_their_needs_and_how_each_ended(client: Client, r
     assert "Blocked by unfinished steps: look" in page
     assert "crystal_ball" in page
     assert "Version 1 failed the plan check" in page
-    assert "Plan check: 1 fault" in page
+    assert "Plan check: 1 issue" in page
     assert "Arguments for plan step 1" in page
     assert "1 of 3 steps done" in page
 

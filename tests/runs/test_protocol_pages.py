@@ -170,7 +170,7 @@ def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run)
     done = client.post(at, {"instructions": f"更短 {given.HOSTILE}", "attempt": "1"}, follow=True)
     child = Run.objects.get(parent=run)
     assert done.redirect_chain[-1][0] == f"/p/six/runs/{child.pk}/"
-    assert f"Ordered again</a> by {child.forked_by_label}" in done.text
+    assert f"Redo requested</a> by {child.forked_by_label}" in done.text
     assert "<script>alert" not in done.text
     of_parent = client.get(f"/p/six/runs/{run.pk}/").text
     assert f'/p/six/runs/{child.pk}/">Ordered again</a>' in of_parent
