@@ -61,7 +61,7 @@ def test_a_digest_says_what_waits_what_is_overdue_what_was_decided_and_proposed(
     body = letter.get_content().replace("\r\n", "\n")
     assert "2 reviews are waiting. 1 question is waiting. Past the SLA target: 2." in body
     yours, _, late = body.partition("Overdue, oldest first:")
-    assert f"https://desk.example/p/desk/reviews/{mine.pk}/" in yours.partition("Yours:")[2]
+    assert f"https://desk.example/p/desk/reviews/{mine.pk}/" in yours.partition("Assigned to you:")[2]
     assert f"https://desk.example/p/desk/reviews/{free.pk}/" in late
     assert "Decided in the last day: 1, 1 by you" in body
     assert "Lessons proposed in the last day: 1\n- Two lines\n" in body

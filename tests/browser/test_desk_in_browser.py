@@ -65,7 +65,7 @@ def test_a_live_page_keeps_what_the_reader_opened(visit: Visit) -> None:
     expect(page.get_by_text("This run is waiting for a reviewer.")).to_be_visible()
     page.get_by_text("Request and response").first.click()
     claim_review(Review.objects.get(), actor=Actor(user=given.member(project)))
-    expect(page.locator(".callout")).to_contain_text("A worker is processing the run.")
+    expect(page.locator(".callout")).to_contain_text("locked by")
     expect(page.locator("#step-1-details")).to_have_attribute("open", "")
     expect(page.locator("#run-steps > li")).to_have_count(4)
 

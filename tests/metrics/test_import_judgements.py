@@ -72,12 +72,12 @@ def test_people_of_an_import_from_before_go_with_their_item(project: Project) ->
         (label("x" * 201), "line 2, item", "at most 200"),
         (b"not json", "line 2", "JSON"),
         (b"[" * 100_000, "line 2", "JSON"),
-        (label("a", verdict="REVISE"), "line 2", "Line 1 has another verdict or confidence of gpt"),
-        (label("a", confidence=0.5), "line 2", "Line 1 has another verdict or confidence of gpt"),
+        (label("a", verdict="REVISE"), "line 2", "Line 1 gives a different verdict or confidence of gpt"),
+        (label("a", confidence=0.5), "line 2", "Line 1 gives a different verdict or confidence of gpt"),
         (
             label("a", model="other", person="REJECT"),
             "line 2",
-            "Line 1 has another verdict or confidence of a person",
+            "Line 1 gives a different verdict or confidence of a reviewer",
         ),
     ],
 )

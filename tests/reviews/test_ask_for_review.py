@@ -60,7 +60,7 @@ def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own(run: Run) ->
     ("asked", "field", "said"),
     [
         ({"note": "  "}, "note", "Describe what the reviewer should check."),
-        ({"note": "x", "attempt": 7}, "attempt", "no attempt 7; it made 1, 2"),
+        ({"note": "x", "attempt": 7}, "attempt", "no attempt 7. Its attempts: 1, 2"),
         ({"note": "x", "assignee": "nobody"}, "assignee", "No reviewer with this name"),
         ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "cannot be assigned"),
     ],

@@ -267,7 +267,7 @@ def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, proj
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"choice": "REVISE", "reason": ""}, "Reason"),
+        ({"choice": "REVISE", "reason": ""}, "Enter one reason"),
         ({"reason": "kept words"}, "Choose"),
         ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
     ],

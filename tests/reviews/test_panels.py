@@ -346,7 +346,7 @@ def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judg
     # One of them always said the same, so that chance alone would agree as often.
     assert "0.000" in page
     assert page.count("Agreed</span>") == 3
-    assert page.count("Differed</span>") == 2
+    assert page.count("Disagreed</span>") == 2
 
 
 # Over REST.

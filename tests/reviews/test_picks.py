@@ -92,7 +92,7 @@ def test_sent_back_the_run_makes_another_attempt_from_what_the_person_said() -> 
         (
             "approve",
             {"attempt": 2},
-            "Approving selects attempt 1 with PASS. To change verdict, score or issues, overrule.",
+            "Approving selects attempt 1. To select another one, overrule with PASS.",
         ),
         (
             "approve",

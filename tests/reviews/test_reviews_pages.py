@@ -125,7 +125,7 @@ def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, projec
     Run.objects.update(active_s=29)
     assert "1.0 s. This may not be enough for another attempt." in reviewer.get(address).text
     Run.objects.update(attempts_made=3)
-    assert "Remaining: 0 attempts, 9,020 tokens, 1.0 s. If you ask for a revision, the run ends." in (
+    assert "Remaining: 0 attempts, 9,020 tokens, 1.0 s. Requesting a revision ends the run." in (
         reviewer.get(address).text
     )
 
