@@ -46,7 +46,7 @@ from tests.runs.questions import waiting_question
 from tests.teams.webhooks import Receiver, happen
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback", "committing")]
 
 
 @pytest.fixture
@@ -181,20 +181,9 @@ def test_quiet_hours_are_of_the_projects_time_zone_and_what_still_waits_is_told_
     assert str(decided.pk) not in str(message)
 
 
-@pytest.mark.parametrize(
-    ("kind", "body"),
-    [
-        ("slack", b"invalid_payload"),
-        ("feishu", b'{"code":19024,"msg":"Key Words Not Found"}'),
-        ("dingtalk", b'{"errcode":310000,"errmsg":"keywords not in content"}'),
-        ("wecom", b'{"errcode":40058,"errmsg":"invalid"}'),
-    ],
-)
-def test_an_error_with_status_200_is_a_failure_and_tried_again_with_what_has_come_since(
-    project: Project, kind: str, body: bytes
-) -> None:
-    with service(kind, body=body) as refusing:
-        channel = make_channel(project, refusing, kind)
+def test_an_error_with_status_200_is_a_failure_and_tried_again_with_what_has_come_since(project: Project) -> None:
+    with service("feishu", body=b'{"code":19024,"msg":"Key Words Not Found"}') as refusing:
+        channel = make_channel(project, refusing, "feishu")
         first = given.waiting_review(project)
         clock = gathered()
         assert not send_due(channel.pk, clock=clock)
@@ -205,7 +194,7 @@ def test_an_error_with_status_200_is_a_failure_and_tried_again_with_what_has_com
         channel.refresh_from_db()
         assert channel.state == "failing"
         second = given.waiting_review(project)
-        refusing.body = OK[kind]
+        refusing.body = OK["feishu"]
         rest(clock)
         assert send_due(channel.pk, clock=clock)
     assert only_message().state == MessageState.DELIVERED
@@ -296,6 +285,7 @@ def at_once(times: int, work: Any) -> Sequence[Any]:
     return found
 
 
+@pytest.mark.django_db(transaction=True)
 def test_of_several_workers_at_once_one_sends(project: Project) -> None:
     with service() as slack:
         channel = make_channel(project, slack)
@@ -391,15 +381,6 @@ def test_a_private_address_is_refused_when_it_is_entered_and_when_it_is_sent_to(
         assert slack.heard == []
     assert refused.value.errors[0]["field"] == "url"
     assert "not on the public internet" in only_message().log.get().error
-
-
-def test_a_redirect_is_not_followed(project: Project) -> None:
-    with service() as inner, service("slack", "302 Found", Location=inner.url) as slack:
-        channel = make_channel(project, slack)
-        given.waiting_review(project)
-        assert not send_due(channel.pk, clock=gathered())
-        assert inner.heard == []
-    assert "redirects are not followed" in only_message().log.get().error
 
 
 def test_a_service_that_repeats_the_address_brings_no_secret_into_the_log(project: Project) -> None:
