@@ -135,14 +135,6 @@ def test_an_escalation_goes_with_its_run(project: Project) -> None:
     assert not Escalation.objects.exists()
 
 
-def test_rest_says_when_a_review_is_due(project: Project) -> None:
-    late, caller = late_review(project), given.caller(project)
-    said = caller.get(f"reviews/{late.pk}").body
-    assert datetime.fromisoformat(said["due_at"]) == NOW + timedelta(minutes=-1)
-    Project.objects.update(waiting={})
-    assert caller.get(f"reviews/{late.pk}").body["due_at"] is None
-
-
 def test_the_metrics_count_what_is_overdue_now(project: Project) -> None:
     late = late_review(project)
     given.waiting_review(project)

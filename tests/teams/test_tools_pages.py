@@ -60,7 +60,6 @@ def test_an_http_tool_is_registered_changed_switched_off_and_deleted(admin: Clie
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        ({"name": "get weather"}, "name"),
         ({"url": "http://10.0.0.1/"}, "url"),
         ({"headers": "no colon"}, "headers"),
         ({"parameters": "{"}, "parameters"),

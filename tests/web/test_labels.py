@@ -56,7 +56,6 @@ def test_chinese_readers_read_chinese_and_others_words_as_they_are(said: str, re
         assert in_words(said) == read
 
 
-NOTHING_GRAVE = "and nothing essential is missing"
 EMPTY_REPORT: dict[str, Any] = {
     "reflection_id": "",
     "timestamp": "",
