@@ -77,7 +77,7 @@ def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, pr
     attempt = judged_run(project).attempt
     others = judged_run(given.project("elsewhere")).attempt
     for item in (attempt.pk, attempt.run_id, others.pk):
-        imported(project, [label(str(item), text="What was judged")])
+        imported(project, [label(str(item), text="Reviewed items")])
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert told.count(reverse("run", args=["desk", attempt.run_id])) == 2

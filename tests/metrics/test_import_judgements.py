@@ -67,8 +67,12 @@ def test_people_of_an_import_from_before_go_with_their_item(project: Project) ->
         (label("x", verdict="garbage"), "line 2, critic_verdict", "'PASS', 'REVISE' or 'REJECT'"),
         (b"not json", "line 2", "JSON"),
         (b"[" * 100_000, "line 2", "JSON"),
-        (label("a", confidence=0.5), "line 2", "Line 1 has another verdict or confidence of gpt"),
-        (label("a", model="other", person="REJECT"), "line 2", "Line 1 has another verdict or confidence of a person"),
+        (label("a", confidence=0.5), "line 2", "Line 1 gives a different verdict or confidence of gpt"),
+        (
+            label("a", model="other", person="REJECT"),
+            "line 2",
+            "Line 1 gives a different verdict or confidence of a reviewer",
+        ),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_read(bad: Any, field: str, message: str) -> None:
@@ -111,7 +115,7 @@ def test_texts_that_cannot_be_stored_are_replaced(project: Project) -> None:
 
 def test_nothing_and_too_much_are_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (b"", b"\n\n", b"item,model\n"):
-        with pytest.raises(InvalidInput, match="no rows"):
+        with pytest.raises(InvalidInput, match="No rows found."):
             read_labels(content)
     monkeypatch.setattr(judgements, "MOST_ROWS", 2)
     with pytest.raises(InvalidInput, match="at most 2 rows"):

@@ -76,9 +76,9 @@ def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Clien
     assert "Runs for “Success with reflection”" in behind.text
     succeeded = {figure.run_id for figure in figures if figure.enabled_succeeded}
     parts = {part.words: part.query for part in behind.context["behind"].parts}
-    did = client.get(f"/p/desk/runs/?{parts['Those that did']}").context["behind"].runs
+    did = client.get(f"/p/desk/runs/?{parts['Matching']}").context["behind"].runs
     assert {run.pk for run in did} == succeeded
-    did_not = client.get(f"/p/desk/runs/?{parts['Those that did not']}").context["behind"].runs
+    did_not = client.get(f"/p/desk/runs/?{parts['Not matching']}").context["behind"].runs
     assert {run.pk for run in did_not} == {figure.run_id for figure in figures} - succeeded
 
 
