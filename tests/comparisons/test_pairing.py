@@ -138,11 +138,11 @@ def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(proje
     (pair,) = made.pairs.all()
     assert (pair.wanted, pair.handed_in_by) == (2, [f"user:{anna.pk}"])
     with pytest.raises(
-        InvalidInput, match="No new pairs match: no set may contain them yet, and the answers to a task must differ."
+        InvalidInput, match="No new pairs match: no set may contain them yet, and the answers to a task must differ"
     ):
         create_set(project, SetInput(name="Again", choose=PairChoice()), actor=Actor())
     with pytest.raises(
-        InvalidInput, match="No new pairs match: no set may contain them yet, and the answers to a task must differ."
+        InvalidInput, match="No new pairs match: no set may contain them yet, and the answers to a task must differ"
     ):
         create_set(project, SetInput(name="None", choose=PairChoice(kind="x")), actor=Actor())
     # With the runs their words go.

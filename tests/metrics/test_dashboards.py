@@ -129,7 +129,7 @@ def test_who_saves_what_was_deleted_meanwhile_is_told(client: Client, project: P
     dashboard = own(project, client)
     Dashboard.objects.all().delete()
     data = DashboardInput(name="Mine", tiles=tuple(TILES))
-    with pytest.raises(Exception, match="Not saved: the dashboard no longer exists."):
+    with pytest.raises(Exception, match="Not saved: the dashboard no longer exists"):
         keep_dashboard(project, data, actor=Actor(user=given.member(project)), dashboard=dashboard)
     assert client.get(f"/p/desk/metrics/dashboards/{uuid4()}/").status_code == 404
 

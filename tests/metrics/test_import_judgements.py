@@ -115,7 +115,7 @@ def test_texts_that_cannot_be_stored_are_replaced(project: Project) -> None:
 
 def test_nothing_and_too_much_are_refused_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (b"", b"\n\n", b"item,model\n"):
-        with pytest.raises(InvalidInput, match="No rows found."):
+        with pytest.raises(InvalidInput, match="No rows found"):
             read_labels(content)
     monkeypatch.setattr(judgements, "MOST_ROWS", 2)
     with pytest.raises(InvalidInput, match="at most 2 rows"):

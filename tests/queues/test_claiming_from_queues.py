@@ -102,9 +102,7 @@ def test_what_is_assigned_is_theirs_whichever_queue_it_is_in_but_only_an_admin_a
 ) -> None:
     bert = reviewer(project, name="bert")
     admin = reviewer(project, role=Role.ADMIN, name="admin")
-    with pytest.raises(
-        InvalidInput, match="This reviewer is not a member of the queue. Only an admin can assign it anyway."
-    ):
+    with pytest.raises(InvalidInput, match="This reviewer is not a member of the queue"):
         assign_review(reviews[0], AssignInput(to="bert"), actor=bert)
     review = Review.objects.get(pk=reviews[0].pk)
     assert [user.username for user in assignable(review, actor=bert)] == ["lawyer"]

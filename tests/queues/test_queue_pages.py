@@ -105,10 +105,7 @@ def test_who_is_no_member_sees_the_queue_and_why_they_are_not_given_it(project: 
     assert "” can review its items. An admin can add you." in page
     assert 'id="queue-next"' not in page
     none = browser.post("/p/desk/reviews/next/", follow=True)
-    assert (
-        "The remaining reviews are locked, assigned to others, in restricted queues, or need the opinion of another reviewer."
-        in none.text
-    )
+    assert "The remaining reviews are locked" in none.text
     refused = browser.post(f"/p/desk/reviews/{review.pk}/claim/")
     assert refused.status_code == 403
     assert "” can review its items. An admin can add you." in refused.text

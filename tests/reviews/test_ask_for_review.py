@@ -82,11 +82,11 @@ def test_a_viewer_cannot_be_asked(run: Run) -> None:
 
 def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
     run = given.scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
-    with pytest.raises(InvalidInput, match="The run has no attempts yet."):
+    with pytest.raises(InvalidInput, match="The run has no attempts yet"):
         ask_for_review(run, AskInput(note="x"), actor=Actor())
     when.advances(run)
     Verdict.objects.filter(attempt__run=run).delete()
-    with pytest.raises(InvalidInput, match="Attempt 1 has no verdict to review yet."):
+    with pytest.raises(InvalidInput, match="Attempt 1 has no verdict to review yet"):
         ask_for_review(run, AskInput(note="x", attempt=1), actor=Actor())
 
 

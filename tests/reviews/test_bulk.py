@@ -135,7 +135,7 @@ def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
     told_of.save(update_fields=["told_seq"])
 
     undo_bulk(bulk, actor=actor)
-    with pytest.raises(Conflict, match="A bulk decision can be undone once, after it is complete."):
+    with pytest.raises(Conflict, match="A bulk decision can be undone once, after it is complete"):
         undo_bulk(bulk, actor=actor)
     work_through(bulk.pk)
     bulk.refresh_from_db()

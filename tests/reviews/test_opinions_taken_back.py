@@ -167,7 +167,7 @@ def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
     seat = undo_decision(say(panel, anna, REVISE), actor=admin)
     assert seat.lease_token is not None
     told = DecisionInput(lease_token=seat.lease_token, decision=Decision.APPROVE)
-    with pytest.raises(ReviewLeaseLost, match="has locked this review. Nothing was changed."):
+    with pytest.raises(ReviewLeaseLost, match="has locked this review"):
         decide_review(seat, told, actor=admin)
     assert decide_review(seat, told, actor=anna).state == ReviewState.DECIDED
 

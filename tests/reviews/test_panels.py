@@ -175,11 +175,11 @@ def test_nobody_gets_two_seats_of_a_panel() -> None:
     assert claim_next(panel.project, actor=anna) is None
     other = Review.objects.filter(panel=panel).exclude(pk=first.pk).first()
     assert other is not None
-    with pytest.raises(ReviewHeld, match="You are already a reviewer on this panel."):
+    with pytest.raises(ReviewHeld, match="You are already a reviewer on this panel"):
         claim_review(other, actor=anna)
     say(panel, bob)
     free = Review.objects.get(panel=panel, state=ReviewState.WAITING)
-    with pytest.raises(ReviewHeld, match="You are already a reviewer on this panel."):
+    with pytest.raises(ReviewHeld, match="You are already a reviewer on this panel"):
         claim_review(free, actor=bob)
 
 

@@ -107,7 +107,7 @@ def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_ov
 ) -> None:
     held = claim_review(review, actor=actor)
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    with pytest.raises(ReviewLeaseLost, match="Your lock on this review expired. Nothing was changed. Claim it again."):
+    with pytest.raises(ReviewLeaseLost, match="Your lock on this review expired"):
         decide_review(review, approve(held), actor=actor)
     with pytest.raises(ReviewLeaseLost):
         keep_review(review, lease_token=held.lease_token or uuid4())
