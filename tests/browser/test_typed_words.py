@@ -193,7 +193,7 @@ def test_who_compares_types_why(visit: Visit) -> None:
     page.get_by_role("button", name="Compare", exact=True).first.click()
     ready(page).keyboard.press("1")
     expect(page.get_by_text("2 of 3")).to_be_visible()
-    ready(page).get_by_text("Reason").click()
+    ready(page).get_by_text("Reason (optional)").click()
     page.get_by_label("Reason").focus()
     before, address = what_happened(), page.url
     page.keyboard.type(SENTENCE)
