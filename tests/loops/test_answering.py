@@ -1,7 +1,6 @@
 """What a model sends that is no whole answer: asked for again, asked to go on, and never judged."""
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -167,13 +166,6 @@ def test_a_model_that_thinks_until_its_room_is_gone_is_given_more() -> None:
     rooms = [effect.room for effect in played.of(Generate) if effect.role == "actor"]
     assert rooms == [1, 2, 4]
     assert played.ended.outcome is Outcome.SUCCEEDED
-
-
-def test_an_answer_without_a_price_is_kept_as_far_as_it_is_one() -> None:
-    unpriced = cut("One").model_copy(update={"spent": Spent(cost_known=False)})
-    played = play(spec(limits={"cost_budget_usd": Decimal(1)}), acting(unpriced))
-    assert played.keys == ["attempt-1/answer", "attempt-1/kept"]
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, 1)
 
 
 def test_what_an_older_journal_holds_goes_on_as_it_once_did() -> None:

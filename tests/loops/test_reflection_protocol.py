@@ -8,12 +8,11 @@ from reflection_app.loops.attempt_effects import (
     Generate,
     RecordPick,
     RecordVerdict,
-    ReviewReason,
 )
 from reflection_app.loops.effects import FindSimilarIssues, IssueTicket, RecordStage
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
-from reflection_app.loops.task_spec import Redo, ReviewPolicy, ReviewRule
+from reflection_app.loops.task_spec import Redo
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
 from tests.loops.playing import decided, play, said
@@ -119,14 +118,6 @@ def test_where_nothing_can_judge_the_attempt_is_unverified_and_no_verdict_is_mad
     assert played.keys == ["attempt-1/answer"]
 
 
-def test_a_critic_without_a_usable_answer_leaves_the_attempt_unverified() -> None:
-    played = play(protocol_spec(requirements=PAPERS), Desk(actor=papers(5), critic="I like it."))
-    assert played.ended.outcome is Outcome.UNVERIFIED
-    assert "no usable answer" in played.ended.error
-    assert played.ended.best_attempt == 1
-    assert not played.of(RecordVerdict)
-
-
 def test_a_critic_without_a_usable_answer_does_not_stop_what_misses_its_requirements() -> None:
     critic = ["hm", "hm", "hm", passing()]
     played = play(protocol_spec(requirements=PAPERS), Desk(actor=[papers(1), "notes", papers(5)], critic=critic))
@@ -153,12 +144,6 @@ def test_a_persons_review_sends_back_with_the_persons_words() -> None:
     assert ticket.trigger is Trigger.PERSONS_REVIEW
     assert ticket.repair_plan == ("Name the venues.",)
     assert "Name the venues." in asked_in(played, "attempt-2/answer")
-
-
-def test_a_rejection_waits_for_a_person_who_ends_the_run() -> None:
-    played = play(protocol_spec(), Desk(critic=critique(5), reviewer=decided(Verdict.REJECT, score=5)))
-    assert played.ended.outcome is Outcome.REJECTED
-    assert tickets_of(played) == []
 
 
 def test_the_last_attempt_that_falls_short_ends_the_run_without_another_ticket() -> None:
@@ -231,13 +216,6 @@ def test_a_step_that_was_edited_into_another_step_fails_the_run_by_name() -> Non
     played = play(protocol_spec(), edited)
     assert played.ended.outcome is Outcome.FAILED
     assert "'classify'" in played.ended.error
-
-
-def test_a_low_confidence_still_waits_by_the_policy() -> None:
-    spec = protocol_spec(review_policy=ReviewPolicy(audit_share=0, rules=(ReviewRule(confidence_below=0.95),)))
-    played = play(spec, Desk(critic=passing(), reviewer=decided(Verdict.PASS)))
-    [asked] = played.of(AskReviewer)
-    assert (asked.reason, asked.why) == (ReviewReason.LOW_CONFIDENCE, ())
 
 
 def test_calls_stay_few_one_answer_two_reflections_one_step_and_two_critiques() -> None:
