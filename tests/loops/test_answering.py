@@ -155,12 +155,6 @@ def test_no_room_for_the_rest_keeps_what_there_is_and_says_so() -> None:
     )
 
 
-def test_no_room_to_ask_again_says_what_was_sent_instead() -> None:
-    played = play(spec(limits={"token_budget": 10}), acting(none(AnswerFault.REFUSED)))
-    assert (played.ended.outcome, played.ended.error) == (Outcome.OVER_BUDGET, "It refused: I must not do that.")
-    assert played.ended.best_attempt is None
-
-
 def test_a_model_that_thinks_until_its_room_is_gone_is_given_more() -> None:
     played = play(spec(), acting(cut(""), cut(" "), "Said."))
     rooms = [effect.room for effect in played.of(Generate) if effect.role == "actor"]

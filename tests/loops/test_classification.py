@@ -69,12 +69,6 @@ def facts_of(content: str = THREE_PAPERS, judgement: Judgement | None = None, **
     )
 
 
-def test_completed_but_below_the_bar_is_a_normal_iteration() -> None:
-    found = classify(facts_of(requirements=ENOUGH))
-    assert found.type is ErrorClass.NORMAL_ITERATION
-    assert found.path == ("Was the task completed? Yes: all 1 minimum requirements are met",)
-
-
 def test_a_run_that_broke_off_is_a_pipeline_crash() -> None:
     found = classify(facts_of(interruption="the worker died in step 7", broken_phase="collect"))
     assert found.type is ErrorClass.PIPELINE_CRASH

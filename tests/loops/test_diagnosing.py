@@ -98,22 +98,6 @@ def test_whatever_the_diagnoser_says_the_run_goes_on_and_the_failure_is_kept(kin
     assert "attempt-2/arguments" in played.keys
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"error_type": "cosmic_ray"},
-        {"root_cause": ""},
-        {"modified_params": "city=Rome"},
-    ],
-)
-def test_a_diagnosis_of_wrong_types_is_asked_for_again_and_then_done_without(told: dict[str, Any]) -> None:
-    answers = [odd(), said(call_text(city="Rome")), worked()]
-    played = play(tool_spec({"city": "Roma"}), with_diagnoser(json.dumps(SAID | told), answers))
-    assert played.ended.outcome is Outcome.SUCCEEDED
-    assert diagnoses_of(played)[0].source is Source.NONE
-    assert f"{DIAGNOSE}/again-2" in played.keys
-
-
 def test_a_model_gives_parameters_where_no_rule_fits_and_they_are_called_with() -> None:
     word = json.dumps(SAID | {"modified_params": {"city": "Rome"}})
     played = play(tool_spec({"city": "Roma"}), with_diagnoser(word, [odd(), worked()]))
@@ -295,14 +279,6 @@ def test_the_last_failure_is_diagnosed_without_asking_a_model() -> None:
     assert played.ended.outcome is Outcome.EXHAUSTED
     assert diagnoses_of(played)[0].source is Source.NONE
     assert DIAGNOSE not in played.keys
-
-
-def test_without_room_for_a_model_the_failure_is_kept_and_the_limit_named() -> None:
-    spec = tool_spec(None, limits={"token_budget": 50})
-    played = play(spec, with_diagnoser("{}", [said(call_text(city="Roma"), tokens=40), odd()]))
-    assert played.ended.outcome is Outcome.OVER_BUDGET
-    assert diagnoses_of(played)[0].source is Source.NONE
-    assert played.ended.best_attempt == 1
 
 
 LOOK = plan_text(("look", "weather", []))

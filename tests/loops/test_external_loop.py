@@ -38,11 +38,6 @@ def test_running_out_of_iterations_keeps_the_best_and_not_the_last() -> None:
     assert played.ended.best_attempt == 2
 
 
-def test_ties_go_to_the_earliest_attempt() -> None:
-    answers = [said("a"), report(True, False), said("b"), report(False, True)]
-    assert play(code_spec(max_iterations=2), sequence(answers)).ended.best_attempt == 1
-
-
 def test_three_strictly_falling_scores_stop_the_loop() -> None:
     answers = [
         said("a"),

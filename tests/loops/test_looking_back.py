@@ -25,7 +25,7 @@ from reflection_app.loops.catalogue import VERSIONS, version_of
 from reflection_app.loops.effects import AnyEffect, ReadSession, RecordFindings, RecordMemories, Turn
 from reflection_app.loops.session_reflections import Finding
 from reflection_app.loops.task_spec import OF_THE_DESK, Limits, Mode, TaskSpec
-from reflection_app.loops.tool_calls import ToolFailure, ToolResult
+from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import Played, noted, play, said
 
@@ -119,12 +119,6 @@ def test_a_tool_that_does_not_exist_is_not_called() -> None:
     played = look_back(Mode.ERROR_REFLECTION, [call, FOUND])
     assert not played.of(CallTool)
     assert "only read_file and grep_search" in played.of(Generate)[1].messages[-1].content
-
-
-def test_a_tool_that_fails_is_told_and_the_reflector_goes_on() -> None:
-    failed = ToolResult(ok=False, failure=ToolFailure.TOOL_ERROR, error="There is no file '../x'.")
-    played = look_back(Mode.ERROR_REFLECTION, [READ, FOUND], result=failed)
-    assert "There is no file '../x'." in played.of(Generate)[1].messages[-1].content
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -4,17 +4,15 @@ import pytest
 
 from reflection_app.loops.attempt_effects import (
     AskPerson,
-    AskReviewer,
     Generate,
     RecordPick,
-    RecordVerdict,
 )
 from reflection_app.loops.effects import FindSimilarIssues, IssueTicket, RecordStage
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
 from reflection_app.loops.task_spec import Redo
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
+from reflection_app.loops.verdicts import Issue, Outcome, Verdict
 from tests.loops.playing import decided, play, said
 from tests.loops.protocol.playing import (
     PAPERS,
@@ -172,21 +170,6 @@ def test_a_persons_order_with_room_for_one_attempt_is_told_with_that_attempt() -
     assert played.ended.outcome is Outcome.SUCCEEDED
 
 
-def test_a_class_that_a_person_edited_in_a_fork_is_the_one_that_is_handled() -> None:
-    desk = Desk(critic=[missing(), passing()], alike=True)
-
-    def edited(effect: object) -> object:
-        if isinstance(effect, RecordStage) and isinstance(effect.record.output, Classified):
-            output = effect.record.output.model_copy(update={"type": ErrorClass.NORMAL_ITERATION})
-            return effect.record.model_copy(update={"output": output})
-        return desk(effect)  # type: ignore[arg-type]
-
-    played = play(protocol_spec(), edited)
-    assert repairs_of(played) == []
-    assert reports_of(played)[0].type is ErrorClass.NORMAL_ITERATION
-    assert not played.of(AskReviewer)
-
-
 def test_a_ticket_that_a_person_edited_in_a_fork_is_the_one_that_is_classified_and_reported() -> None:
     desk = Desk(critic=[missing(), passing()])
     said_instead = Issue(description="the venues are left out", category="format", severity="low")
@@ -223,19 +206,6 @@ def test_calls_stay_few_one_answer_two_reflections_one_step_and_two_critiques() 
     roles = [effect.role for effect in played.of(Generate)]
     assert roles == ["actor", "critic", "reflector", "reflector", "actor", "actor", "critic"]
     assert not played.of(RecordPick)
-
-
-def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None:
-    played = play(
-        protocol_spec(limits={"token_budget": 100}), Desk(actor=["draft", said("notes", tokens=90)], critic=missing())
-    )
-    assert played.ended.outcome is Outcome.OVER_BUDGET
-    assert played.ended.best_attempt == 1
-    assert [[one.status for one in report.repair_actions] for report in reports_of(played)] == [
-        [RepairStatus.PENDING],
-        [RepairStatus.WRITTEN],
-    ]
-    assert [judged.judgement.referee for judged in played.of(RecordVerdict)] == [Referee.CRITIC]
 
 
 @pytest.mark.parametrize("content", ["draft", "I do not know which ones."])

@@ -146,11 +146,8 @@ def test_what_only_a_person_can_grant_is_asked_of_one_and_called_again(
 
 
 @pytest.mark.parametrize("choice", [Choice.SKIP, Choice.GIVE_UP])
-@pytest.mark.parametrize(("failure", "status"), NEEDS_A_PERSON)
-def test_where_the_person_grants_nothing_the_run_ends_with_the_error(
-    failure: ToolFailure, status: int | None, choice: Choice
-) -> None:
-    wrong = failed(failure, "the key was refused", status=status)
+def test_where_the_person_grants_nothing_the_run_ends_with_the_error(choice: Choice) -> None:
+    wrong = failed(ToolFailure.HTTP_STATUS, "the key was refused", status=401)
     played = play(tool_spec({"city": "Rome"}), in_turn([wrong, PersonsAnswer(choice=choice, by="ann")]))
 
     assert played.ended.outcome is Outcome.FAILED

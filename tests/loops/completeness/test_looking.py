@@ -141,15 +141,6 @@ def test_yes_counts_only_in_a_whole_answer_that_says_what_it_saw(said: dict[str,
         read_answer(json.dumps(said), schema=LookAnswer)
 
 
-def test_an_answer_that_was_cut_off_is_asked_for_again_and_is_no_yes() -> None:
-    whole = answered(NO)
-    found, effects = found_by(checking(), answering(seen=[answered(YES)[:60], whole]))
-    assert [look.holds for look in looks_of(found)] == [Holds.NO]
-    asked = [one for one in effects if isinstance(one, Generate) and one.role == "vision"]
-    assert [one.key for one in asked] == ["history/look-1", "history/look-1/again-1"]
-    assert all(one.messages[1].pictures for one in asked), "it is shown the pages again"
-
-
 @pytest.mark.parametrize(
     ("requirements", "holds"),
     [
