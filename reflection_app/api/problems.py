@@ -87,19 +87,19 @@ class KeyReused(ActionError):
 # What Django raises, with a text of ours: its own may tell of the inside.
 FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
     (RequestDataTooBig, 413, "The body is too large."),
-    (SuspiciousOperation, 400, "The request has too many fields, or one that is not read."),
-    (UnreadablePostError, 400, "The body could not be read to its end."),
+    (SuspiciousOperation, 400, "The request has too many or unreadable fields."),
+    (UnreadablePostError, 400, "The body could not be read completely."),
     # Found a moment ago, and deleted before it could be locked.
-    (ObjectDoesNotExist, 404, "This was deleted meanwhile."),
-    (Http404, 404, "There is no such thing, or not for you."),
-    (PermissionDenied, 403, "This is not allowed."),
+    (ObjectDoesNotExist, 404, "Deleted in the meantime."),
+    (Http404, 404, "Not found, or not accessible to you."),
+    (PermissionDenied, 403, "Not allowed."),
     (OperationalError, 503, "The database cannot be reached. Try again in a moment."),
     (InterfaceError, 503, "The database cannot be reached. Try again in a moment."),
 )
 # By PostgreSQL's error codes (its manual, appendix A): what waiting a moment does not mend.
 OF_DATABASE = {
-    "53100": "The database's disk is full; nothing was stored. Whoever runs the desk has to make room.",
-    "25006": "The database can only be read at the moment; nothing was stored.",
+    "53100": "The database's disk is full; nothing was stored. Free disk space on the server.",
+    "25006": "The database is read-only at the moment; nothing was stored.",
 }
 
 
@@ -120,7 +120,9 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
 
 def problem_of(error: Exception) -> Problem:
     if isinstance(error, ActionError):
-        problem = _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
+        problem = _problem(
+            error.status, str(error), title=error.title, slug=error.slug, errors=getattr(error, "errors", [])
+        )
         # Of ExternalIdTaken, and of Contradicts.
         told = {name: getattr(error, name) for name in ("task_id", "run_id", "conflicts") if hasattr(error, name)}
         return problem.model_copy(update=told)
@@ -131,13 +133,13 @@ def problem_of(error: Exception) -> Problem:
     for kind, status, detail in FROM_BELOW:
         if isinstance(error, kind):
             return _problem(status, detail)
-    return _problem(500, "Something went wrong on our side. It was logged.")
+    return _problem(500, "Internal error. It was logged.")
 
 
-def _problem(status: int, detail: str, *, title: str = "", errors: list[Any] | None = None) -> Problem:
+def _problem(status: int, detail: str, *, title: str = "", slug: str = "", errors: list[Any] | None = None) -> Problem:
     title = title or HTTPStatus(status).phrase.capitalize()
     return Problem(
-        type=f"urn:reflection-desk:{slugify(title)}",
+        type=f"urn:reflection-desk:{slug or slugify(title)}",
         title=title,
         status=status,
         detail=detail,

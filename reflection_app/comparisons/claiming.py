@@ -36,6 +36,7 @@ class HoldLost(Conflict):
     """Your hold on this pair ran out, and somebody else has it."""
 
     title = gettext_noop("Lock expired")
+    slug = "lease-lost"
 
 
 class AlreadyJudged(Conflict):

@@ -18,6 +18,8 @@ class ActionError(Exception):
 
     status = 400
     title = gettext_noop("Bad request")
+    # The end of the problem's `type`, a contract with programs. Without one it is made from the title.
+    slug = ""
 
 
 class InvalidInput(ActionError):
@@ -64,6 +66,7 @@ class NotTheAuthor(ActionError):
 
     status = 403
     title = gettext_noop("Not the author")
+    slug = "not-yours"
 
 
 class Conflict(ActionError):
@@ -89,12 +92,14 @@ class ReviewHeld(Conflict):
     """Somebody else holds this review."""
 
     title = gettext_noop("Locked by another reviewer")
+    slug = "held-by-somebody-else"
 
 
 class ReviewLeaseLost(Conflict):
     """Your hold on this review ran out or was taken over."""
 
     title = gettext_noop("Lock expired")
+    slug = "lease-lost"
 
 
 class RunFinished(Conflict):
@@ -113,24 +118,28 @@ class HeldByAgent(Conflict):
     """Another agent holds this run and makes its next attempt."""
 
     title = gettext_noop("Claimed by another agent")
+    slug = "held-by-another-agent"
 
 
 class AgentLeaseLost(Conflict):
     """An agent's hold on a run ran out and was taken over, or was given back."""
 
     title = gettext_noop("Lock expired")
+    slug = "lease-lost"
 
 
 class AttemptConflict(Conflict):
     """Another attempt has this number, or the run asks for another number."""
 
     title = gettext_noop("Attempt number conflict")
+    slug = "another-attempt"
 
 
 class NotItsTurn(Conflict):
     """The run does not ask for an attempt now. `retry_after_s` says when it may, where that is foreseeable."""
 
     title = gettext_noop("No attempt requested")
+    slug = "not-your-turn"
 
     def __init__(self, message: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(message)
@@ -141,24 +150,28 @@ class TurnsConflict(Conflict):
     """The session has other turns than the sender believes, or takes no more."""
 
     title = gettext_noop("Session changed")
+    slug = "session-moved-on"
 
 
 class OutcomeKnown(Conflict):
     """How the fix of this failure went was told before, otherwise."""
 
     title = gettext_noop("Outcome already reported")
+    slug = "outcome-known"
 
 
 class TicketMovedOn(Conflict):
     """Somebody took the ticket up, or it has ended."""
 
     title = gettext_noop("Ticket changed")
+    slug = "ticket-moved-on"
 
 
 class ExternalIdTaken(Conflict):
     """Another task of the project has this external id, and the project wants each once."""
 
     title = gettext_noop("External id in use")
+    slug = "external-id-taken"
 
     def __init__(self, message: str, *, task_id: UUID, run_id: UUID | None) -> None:
         super().__init__(message)
@@ -176,36 +189,42 @@ class CannotRedo(Conflict):
     """The run has nothing that could be done again, or not yet."""
 
     title = gettext_noop("Cannot redo")
+    slug = "cannot-be-done-again"
 
 
 class CannotFork(Conflict):
     """The run cannot be forked there, or not at all."""
 
     title = gettext_noop("Cannot fork")
+    slug = "cannot-be-forked"
 
 
 class ClassMovedOn(Conflict):
     """The error has another class by now."""
 
     title = gettext_noop("Error class changed")
+    slug = "another-class-by-now"
 
 
 class PolicyMovedOn(Conflict):
     """The review policy is another one by now."""
 
     title = gettext_noop("Policy changed")
+    slug = "another-policy-by-now"
 
 
 class VersionMovedOn(Conflict):
     """The rubric, or the guidelines, have another version by now."""
 
     title = gettext_noop("Version changed")
+    slug = "another-version-by-now"
 
 
 class EntryMovedOn(Conflict):
     """The entry of the notebook is another one by now. `version` is the one that it is at, `by` who made it."""
 
     title = gettext_noop("Entry changed")
+    slug = "entry-moved-on"
 
     def __init__(self, message: str, *, version: int, by: str) -> None:
         super().__init__(message)
@@ -229,6 +248,7 @@ class ConflictSettled(Conflict):
     """The conflict of two entries is settled by now, or was not."""
 
     title = gettext_noop("Conflict changed")
+    slug = "conflict-moved-on"
 
 
 class StillStands(Conflict):
@@ -245,6 +265,7 @@ class AskedAlready(Conflict):
     """A review of this verdict is open already."""
 
     title = gettext_noop("Review already requested")
+    slug = "asked-already"
 
 
 class NotYours(ActionError):
@@ -252,3 +273,4 @@ class NotYours(ActionError):
 
     status = 403
     title = gettext_noop("Not allowed to undo")
+    slug = "not-yours-to-undo"

@@ -26,6 +26,7 @@ class NotYourQueue(ActionError):
 
     status = 403
     title = gettext_noop("Restricted queue")
+    slug = "not-your-queue"
 
 
 @dataclass(frozen=True)

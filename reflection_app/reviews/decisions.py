@@ -191,7 +191,9 @@ def decided_by(review: Review, data: DecisionInput, *, actor: Actor, edited: Edi
     if review.is_pick:
         if data.attempt is not None and data.attempt != attempt.number:
             if approved:
-                raise wrong("attempt", f"Approving keeps attempt {attempt.number}; overrule with PASS to keep another.")
+                raise wrong(
+                    "attempt", f"Approving selects attempt {attempt.number}. To select another one, overrule with PASS."
+                )
             if data.verdict is not VerdictName.PASS:
                 raise wrong("attempt", "An attempt is picked with PASS and with no other verdict.")
             made = {one.number: one for one in Attempt.objects.filter(run=review.run_id)}

@@ -29,6 +29,7 @@ class OwnWorkRefused(ActionError):
 
     status = 403
     title = gettext_noop("Self-review not allowed")
+    slug = "your-own-work"
 
 
 class MayNotDecide(ActionError):

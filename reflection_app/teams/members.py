@@ -32,6 +32,7 @@ class PeopleOnly(ActionError):
 
     status = 403
     title = gettext_noop("Not allowed for API keys")
+    slug = "only-for-people"
 
 
 def check_may_touch_admins(actor: Actor, *roles: str) -> None:
@@ -122,6 +123,7 @@ class LastAdmin(Conflict):
     """The project would have no admin left."""
 
     title = gettext_noop("Last admin")
+    slug = "the-last-admin"
 
 
 def read_role(role: str) -> Role:
@@ -253,6 +255,7 @@ class InvitationGone(Conflict):
     """The invitation was used, revoked, or has expired."""
 
     title = gettext_noop("Invitation no longer valid")
+    slug = "this-invitation-no-longer-works"
 
 
 class OtherAddress(ActionError):
@@ -260,6 +263,7 @@ class OtherAddress(ActionError):
 
     status = 403
     title = gettext_noop("Different email address")
+    slug = "for-another-address"
 
 
 @dataclass(frozen=True)

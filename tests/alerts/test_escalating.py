@@ -81,7 +81,7 @@ def test_many_things_are_told_to_people_in_one_notification(project: Project) ->
         late_review(project, minutes=minutes)
     assert escalate_due(NOW) == 3
     notice = Notification.objects.get()
-    assert sentence_of(notice).endswith("and 2 others have waited longer than the project's goal.")
+    assert sentence_of(notice).endswith("” and 2 others exceeded the project's SLA target.")
     assert path_of(notice) == "/p/desk/reviews/?sort=oldest"
 
 
@@ -133,14 +133,6 @@ def test_an_escalation_goes_with_its_run(project: Project) -> None:
     Task.objects.filter(runs=late.run_id).delete()
     assert not Run.objects.exists()
     assert not Escalation.objects.exists()
-
-
-def test_rest_says_when_a_review_is_due(project: Project) -> None:
-    late, caller = late_review(project), given.caller(project)
-    said = caller.get(f"reviews/{late.pk}").body
-    assert datetime.fromisoformat(said["due_at"]) == NOW + timedelta(minutes=-1)
-    Project.objects.update(waiting={})
-    assert caller.get(f"reviews/{late.pk}").body["due_at"] is None
 
 
 def test_the_metrics_count_what_is_overdue_now(project: Project) -> None:

@@ -59,9 +59,9 @@ def test_a_digest_says_what_waits_what_is_overdue_what_was_decided_and_proposed(
     (letter,) = server.letters
     assert (letter["To"], letter["Subject"]) == ("daily@example.org", "Support: 3 waiting, 2 overdue")
     body = letter.get_content().replace("\r\n", "\n")
-    assert "2 reviews wait. 1 question waits. Past the SLA target: 2." in body
+    assert "2 reviews are waiting. 1 question is waiting. Past the SLA target: 2." in body
     yours, _, late = body.partition("Overdue, oldest first:")
-    assert f"https://desk.example/p/desk/reviews/{mine.pk}/" in yours.partition("Yours:")[2]
+    assert f"https://desk.example/p/desk/reviews/{mine.pk}/" in yours.partition("Assigned to you:")[2]
     assert f"https://desk.example/p/desk/reviews/{free.pk}/" in late
     assert "Decided in the last day: 1, 1 by you" in body
     assert "Lessons proposed in the last day: 1\n- Two lines\n" in body
@@ -156,7 +156,7 @@ def test_it_is_in_the_readers_language(server: MailServer, project: Project) -> 
     reader(project, language="zh-hans")
     given.waiting_review(project)
     assert send_due_digests(WEDNESDAY) == 1
-    assert server.letters[0]["Subject"] == "Support：1 项等待，1 项逾期"
+    assert server.letters[0]["Subject"] == "Support：1 项待处理，1 项逾期"
 
 
 def test_one_post_without_a_login_ends_the_digests(server: MailServer, project: Project, client: Client) -> None:

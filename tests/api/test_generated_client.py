@@ -21,7 +21,10 @@ from tests.api.test_routes import WRITTEN
 from tests.repairs.tickets import SENT_BACK
 
 __all__ = ["loopback"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a generator makes a package of the whole description"),
+]
 # Neither is a kind of answer that the generator knows by its name.
 SETTINGS = {
     "content_type_overrides": {"application/zip": "application/octet-stream", "application/jsonl": "text/plain"},

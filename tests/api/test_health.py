@@ -34,7 +34,7 @@ def test_a_database_that_is_away_is_told_soon_and_without_secrets(monkeypatch: p
     response = Client().get("/readyz")
     assert response.status_code == 503
     checks = response.json()["checks"]
-    assert checks == {"database": "cannot be reached (OperationalError)", "migrations": "unknown", "broker": "ok"}
+    assert checks == {"database": "cannot be reached (OperationalError)", "migrations": "not known", "broker": "ok"}
     assert "hunter2" not in response.content.decode()
 
 

@@ -23,12 +23,6 @@ def test_a_request_sent_again_is_answered_again_and_carried_out_once(caller: Cal
     assert Task.objects.count() == 1
 
 
-def test_without_a_key_each_request_is_carried_out(caller: Caller) -> None:
-    caller.post("tasks", {"objective": "x"})
-    caller.post("tasks", {"objective": "x"})
-    assert Task.objects.count() == 2
-
-
 def test_a_key_used_for_another_body_is_refused(caller: Caller) -> None:
     caller.post("tasks", {"objective": "x"}, idempotency_key="a")
     then.refused(caller.post("tasks", {"objective": "y"}, idempotency_key="a"), 422)
@@ -94,7 +88,7 @@ def test_a_refusal_is_not_kept(caller: Caller) -> None:
     assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
 
 
-@pytest.mark.parametrize("key", ["", "x" * 201, "ä", "tab\there"])
+@pytest.mark.parametrize("key", ["", "x" * 201, "ä"])
 def test_a_key_that_is_not_usable_is_refused(caller: Caller, key: str) -> None:
     answer = caller.post("tasks", {"objective": "x"}, idempotency_key=key)
     then.refused(answer, 400)

@@ -69,7 +69,7 @@ def test_a_database_that_can_only_be_read_is_told_as_such() -> None:
     with pytest.raises(DatabaseError) as raised, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY; DELETE FROM reflection_app_lookbackdue")
     problem = problem_of(raised.value)
-    assert (problem.status, "can only be read" in problem.detail) == (503, True)
+    assert (problem.status, "read-only" in problem.detail) == (503, True)
 
 
 def test_a_full_disk_is_told_as_such() -> None:
@@ -89,6 +89,6 @@ def test_what_was_deleted_after_it_was_found_is_not_found(client: Client, monkey
     monkeypatch.setattr(tasks_api, "get_run_for", lambda *_: found)
     monkeypatch.setattr(tasks_pages, "get_run_for", lambda *_: found)
     refused = caller.post(f"runs/{run.pk}/redo", {"instructions": "Again."})
-    assert (refused.status, refused.body["detail"]) == (404, "This was deleted meanwhile.")
+    assert (refused.status, refused.body["detail"]) == (404, "Deleted in the meantime.")
     address = f"/p/{caller.project.slug}/runs/{run.pk}/redo/"
     assert given.logged_in(client, caller.project).post(address, {"instructions": "Again."}).status_code == 404

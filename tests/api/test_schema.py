@@ -86,7 +86,6 @@ def test_every_referee_is_described(schema: Any) -> None:
     ("accept", "read"),
     [
         ("*/*", lambda content: yaml.load(content, Loader=yaml.CSafeLoader)),
-        ("application/vnd.oai.openapi", lambda content: yaml.load(content, Loader=yaml.CSafeLoader)),
         ("application/json", json.loads),
     ],
 )
@@ -104,22 +103,11 @@ def test_the_docs_page_loads_everything_from_here_and_relaxes_styles_alone() -> 
     assert "https://" not in page
     assert "<style" not in page
     assert "<script>" not in page
+    for name in re.findall(r'(?:src|href)="/static/([^"]+)"', page):
+        assert finders.find(name), name
     policy = response["Content-Security-Policy"]
     assert "style-src 'self' 'unsafe-inline'" in policy
     assert "script-src 'self';" in f"{policy};"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "js/api-docs.js",
-        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js",
-        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css",
-    ],
-)
-def test_the_files_of_the_docs_page_are_there(name: str) -> None:
-    assert finders.find(name)
-    assert f"/static/{name}" in Client().get("/api/v1/docs").content.decode()
 
 
 class Colour(StrEnum):

@@ -76,7 +76,6 @@ def test_what_was_changed_since_it_was_seen_is_not_deleted(admin: Caller, kind: 
     ("path", "body"),
     [
         ("tasks", {"objective": "Write a haiku.", "kind": "creative_writing"}),
-        ("tools", WEATHER),
         ("webhooks", HOOK),
         ("transcripts", {"messages": [{"role": "user", "content": "Hello"}]}),
         ("tool-failures", {"tool": "search", "error_message": "Timeout after 30s"}),

@@ -179,7 +179,7 @@ def test_a_project_has_room_for_so_much(caller: Caller, settings: Settings) -> N
     assert upload(caller, b"a" * 600_000).status == 201
     answer = upload(caller, b"b" * 600_000)
     then.refused(answer, 400)
-    assert "no room left" in answer.body["detail"]
+    assert "MB is reached. Nothing was saved." in answer.body["detail"]
     # What is there already takes no more room.
     assert upload(caller, b"a" * 600_000).status == 201
 

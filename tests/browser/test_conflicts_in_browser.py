@@ -78,11 +78,3 @@ def test_conflicts_are_settled_one_after_the_other_by_keys(visit: Visit, project
     ready(page, oldest)
     press(page, "?")
     expect(page.locator("dialog[open]")).to_contain_text("Keep both")
-
-
-def test_the_inbox_is_walked_by_keys(visit: Visit, project: Project) -> None:
-    conflict = open_conflict(project)
-    page = visit(given.member(project, Role.CURATOR)).go("/p/desk/notebook/conflicts/")
-    page.wait_for_selector("body[data-keys=ready]")
-    press(page, "j", "Enter")
-    ready(page, conflict)

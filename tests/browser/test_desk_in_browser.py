@@ -11,7 +11,6 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Step
@@ -22,13 +21,6 @@ from tests.browser.conftest import Server, Visitor
 pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
 DURATION_TESTS = '{"entry_point": "parse_duration", "cases": [{"name": "minutes", "args": ["30m"], "expected": 1800}]}'
-
-
-def refund_project() -> Project:
-    """A project whose critic, by its script, is unsure; a worker in another process knows the script too."""
-    return given.project(
-        "desk", models_by_role={"default": "scripted/demo-refund-reply"}, review_policy={"audit_share": 0}
-    )
 
 
 def ready(page: Page) -> Page:
@@ -65,7 +57,7 @@ def test_a_live_page_keeps_what_the_reader_opened(visit: Visit) -> None:
     expect(page.get_by_text("This run is waiting for a reviewer.")).to_be_visible()
     page.get_by_text("Request and response").first.click()
     claim_review(Review.objects.get(), actor=Actor(user=given.member(project)))
-    expect(page.locator(".callout")).to_contain_text("is on it")
+    expect(page.locator(".callout")).to_contain_text("locked by")
     expect(page.locator("#step-1-details")).to_have_attribute("open", "")
     expect(page.locator("#run-steps > li")).to_have_count(4)
 
@@ -112,65 +104,6 @@ def test_the_page_recovers_when_the_server_was_away(visit: Visit, server: Server
     expect(page.get_by_text("This run is waiting for a reviewer.")).to_be_visible()
     expect(page.locator("#run-steps > li")).to_have_count(4)
     expect(page.locator("#run-attempts > article")).to_have_count(1)
-
-
-@pytest.mark.exhaustive("starts a worker; what it shows is shown by keyboard and by another worker")
-def test_a_review_is_decided_by_mouse_and_the_run_goes_on(visit: Visit, worker: None) -> None:
-    project = refund_project()
-    review = given.waiting_review(project, objective="Answer this customer")
-    page = visit(given.member(project)).go("/p/desk/")
-    page.get_by_role("link", name="Answer this customer").first.click()
-    page.get_by_role("button", name="Claim and decide").click()
-    page.get_by_label("Agree with the critic").check()
-    page.get_by_label("Reason").fill("Good")
-    page.get_by_role("button", name="Decide").click()
-    expect(page.get_by_text("You agreed with the critic: Pass. The run succeeds.")).to_be_visible()
-    page.goto(page.url.split("/p/")[0] + f"/p/desk/runs/{review.run_id}/")
-    expect(page.locator(".run-status .badge")).to_contain_text("Succeeded")
-
-
-def test_reviews_are_decided_by_keyboard_alone(visit: Visit) -> None:
-    project = given.unsure_project("desk")
-    first, second = given.waiting_review(project), given.waiting_review(project)
-    page = ready(visit(given.member(project)).go("/p/desk/reviews/"))
-    page.keyboard.press("n")
-    page.wait_for_url(f"**/reviews/{first.pk}/")
-    ready(page).keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_be_visible()
-    page.keyboard.press("Escape")
-    page.keyboard.press("o")
-    page.keyboard.press("3")
-    page.get_by_label("Reason").focus()
-    page.keyboard.type("no and 1 again")
-    page.keyboard.press("Control+Enter")
-    page.wait_for_url(f"**/reviews/{second.pk}/")
-    first.refresh_from_db()
-    assert first.decided_verdict is not None
-    assert (first.decision, first.decided_verdict.verdict) == ("overrule", "REJECT")
-    assert first.decision_reason == "no and 1 again"
-    ready(page).keyboard.press("a")
-    page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("No open reviews")).to_be_visible()
-    second.refresh_from_db()
-    assert second.decision == "approve"
-
-
-def test_issues_are_added_and_taken_out(visit: Visit) -> None:
-    project = given.unsure_project("desk")
-    user = given.member(project)
-    review = claim_review(given.waiting_review(project), actor=Actor(user=user))
-    page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
-    page.keyboard.press("o")
-    page.keyboard.press("2")
-    expect(page.locator("[data-issue-row]")).to_have_count(1)
-    page.get_by_role("button", name="Add issue").click()
-    page.keyboard.type("Too short")
-    page.locator("[data-issue-remove]").first.click()
-    page.keyboard.press("Control+Enter")
-    page.wait_for_url("**/reviews/")
-    review.refresh_from_db()
-    assert review.decided_verdict is not None
-    assert [issue["description"] for issue in review.decided_verdict.issues] == ["Too short"]
 
 
 def test_an_issue_is_a_line_until_it_is_edited(visit: Visit) -> None:
@@ -226,15 +159,3 @@ def test_the_message_of_the_last_decision_leaves_and_its_undo_stays(visit: Visit
     line.get_by_role("button", name="Undo").click()
     page.wait_for_url(f"**/reviews/{first.pk}/")
     expect(line).to_have_count(0)
-
-
-def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
-    project = given.unsure_project("desk")
-    given.submitted_run(project, objective="A haiku")
-    given.submitted_run(project, objective="A limerick")
-    page = visit(given.member(project)).go("/p/desk/runs/")
-    page.get_by_label("Search task or external id").fill("haiku")
-    expect(page.locator("tbody tr")).to_have_count(1)
-    assert "q=haiku" in page.url
-    page.reload()
-    expect(page.locator("tbody tr")).to_have_count(1)

@@ -78,15 +78,3 @@ def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callab
     page.goto(page.url)
     drawn(page)
     is_clean(page, "metrics_narrow_dark")
-
-
-def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[..., Visitor]) -> None:
-    project = given.project("desk")
-    fill(project, runs=60)
-    page = visit(given.member(project)).go(METRICS)
-    page.get_by_label("Agent", exact=True).select_option("docs-writer")
-    page.wait_for_url("**agent=docs-writer**")
-    drawn(page)
-    page.get_by_role("link", name="90 days").click()
-    page.wait_for_url("**period=90d**")
-    expect(page.get_by_label("Agent", exact=True)).to_have_value("docs-writer")

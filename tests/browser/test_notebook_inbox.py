@@ -170,23 +170,6 @@ def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
     assert [state_of(entry) == EntryState.APPROVED for entry in entries] == [True, False, False, False]
 
 
-def test_it_decides_without_scripts(visit: Visit, project: Project, entries: list[Entry]) -> None:
-    visitor = visit(given.member(project, Role.CURATOR))
-    browser = visitor.page.context.browser
-    assert browser is not None
-    plain = browser.new_context(java_script_enabled=False)
-    plain.add_cookies(visitor.context.cookies())  # type: ignore[arg-type]
-    page = plain.new_page()
-    page.goto(f"{visitor.address}{INBOX}")
-    page.get_by_role("button", name="Approve a").click()
-    assert page.locator("#item-title").inner_text() == "Second"
-    assert state_of(entries[0]) == EntryState.APPROVED
-    page.get_by_role("button", name="Undo").click()
-    assert page.locator("#item-title").inner_text() == "First"
-    assert state_of(entries[0]) != EntryState.APPROVED
-    plain.close()
-
-
 def test_the_key_to_approve_asks_first_where_another_entry_says_the_opposite(visit: Visit, project: Project) -> None:
     conflict = conflicting(project.pk)
     entry = conflict.first

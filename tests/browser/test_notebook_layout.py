@@ -32,14 +32,3 @@ def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Calla
     page.get_by_role("button", name="Test retrieval").click()
     expect(page.get_by_role("list").filter(has_text="State the currency")).to_contain_text("Shared words: refund")
     is_clean(page)
-
-
-def test_no_hint_of_the_settings_covers_a_field(visit: Callable[..., Visitor]) -> None:
-    page = visit(given.member(given.project("desk"), Role.ADMIN)).go("/p/desk/settings/notebook/")
-    for width in (1400, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        covered = page.evaluate("""() => [...document.querySelectorAll("main .hint")].filter((hint) => {
-            const before = hint.previousElementSibling;
-            return before && before.getBoundingClientRect().bottom > hint.getBoundingClientRect().top + 1;
-        }).map((hint) => hint.textContent)""")
-        assert not covered

@@ -45,19 +45,6 @@ def test_each_key_says_what_stands_on_its_button(visit: Visit, project: Project)
     assert PairJudgement.objects.filter(state="skipped").count() == 1
 
 
-def test_keys_that_are_typed_into_a_reason_judge_nothing(visit: Visit, project: Project) -> None:
-    make_set(project, 2)
-    page = visit(given.member(project)).go("/p/desk/comparisons/")
-    page.get_by_role("button", name="Compare", exact=True).first.click()
-    ready(page).get_by_text("Reason").click()
-    page.get_by_label("Reason").fill("0 of 2")
-    page.get_by_label("Reason").press("1")
-    assert not PairJudgement.objects.filter(state="judged").exists()
-    page.keyboard.press("Escape")
-    pressed(page, "2")
-    assert list(PairJudgement.objects.filter(state="judged").values_list("choice", "reason")) == [("right", "0 of 21")]
-
-
 def test_a_key_pressed_twice_judges_one_pair(visit: Visit, project: Project) -> None:
     make_set(project, 3)
     page = visit(given.member(project)).go("/p/desk/comparisons/")

@@ -74,22 +74,3 @@ def test_what_could_not_be_sent_stays_in_the_field(visit: Callable[..., Visitor]
     expect(page.get_by_text("The comment was not sent.")).to_be_visible()
     expect(field).to_have_value("Kept.")
     assert not Comment.objects.exists()
-
-
-def test_the_holder_assigns_it_to_another_with_a_note_and_the_other_finds_it(
-    visit: Callable[..., Visitor], review: Review
-) -> None:
-    giver, taker = (given.member(review.project, user=given.user(name)) for name in ("zoe", "anna"))
-    page = visit(giver).go(f"/p/talking/reviews/{review.pk}/")
-    page.get_by_role("button", name="Claim and decide").click()
-    page.locator("#assign summary").click()
-    page.get_by_label("Assignee").select_option("anna")
-    page.get_by_label("Note").fill("The third line has no verb.")
-    is_clean(page)
-    page.locator("#assign").get_by_role("button", name="Assign").click()
-    expect(page.get_by_text("Assigned to anna.")).to_be_visible()
-
-    other = visit(taker).go("/notifications/")
-    other.get_by_role("link", name="zoe assigned").click()
-    expect(other.get_by_text("Assigned to you.")).to_be_visible()
-    expect(other.get_by_text("The third line has no verb.")).to_be_visible()

@@ -1,12 +1,11 @@
 """The editor of the review policy and the audit trail in a browser: with and without scripts, narrow and dark."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.task_spec import ReviewPolicy
 from tests import given
@@ -30,12 +29,11 @@ def saved() -> ReviewPolicy:
     return Project.objects.get(slug="desk").get_review_policy()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_path: Path) -> None:
+def test_rules_are_added_moved_tried_and_saved(visit: Visit) -> None:
     project = given.project("desk")
     for score in (20, 55, 60, 90):
         judged_run(project, score=score, agent="billing")
-    page = visit(given.member(project, Role.ADMIN), scheme=scheme).go(PAGE)
+    page = visit(given.member(project, Role.ADMIN)).go(PAGE)
     page.get_by_role("button", name="Add rule").click()
     new = page.get_by_label("Name (optional)").nth(2)
     expect(new).to_be_focused()
@@ -59,35 +57,8 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_pa
     expect(page.get_by_text("Would have asked for 3 of 4.")).to_be_visible()
     assert len(saved().rules) == 2
     assert AuditEntry.objects.count() == 0
-    page.screenshot(path=tmp_path / f"policy-{scheme}.png", full_page=True)
     assert problems_of(page) == []
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.screenshot(path=tmp_path / f"policy-{scheme}-narrow.png", full_page=True)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved. Runs that are under way")).to_be_visible()
     assert [rule.name for rule in saved().rules] == ["", "Low scores", ""]
     assert saved().rules[1].agents == ("billing",)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_audit_trail_is_filtered_without_reloading_and_fits(visit: Visit, scheme: str, tmp_path: Path) -> None:
-    project = given.project("desk")
-    user = given.member(project, Role.ADMIN)
-    actor = Actor(user=user, address="203.0.113.7")
-    for number in range(3):
-        before, after = {"limits": {"max_iterations": number}}, {"limits": {"max_iterations": number + 1}}
-        audit(project.pk, actor, "settings.changed", target=project, before=before, after=after)
-    audit(project.pk, Actor(), "policy.changed", target=project, after=ReviewPolicy().model_dump(mode="json"))
-    page = visit(user, scheme=scheme).go("/p/desk/audit/")
-    rows = page.locator(".audit-row")
-    expect(rows).to_have_count(4)
-    page.screenshot(path=tmp_path / f"audit-{scheme}.png", full_page=True)
-    assert problems_of(page) == []
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.screenshot(path=tmp_path / f"audit-{scheme}-narrow.png", full_page=True)
-    page.get_by_label("Action").select_option("policy.changed")
-    expect(rows).to_have_count(1)
-    assert "action=policy.changed" in page.url
-    with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
-    assert download.value.path().read_text().count("policy.changed") == 1

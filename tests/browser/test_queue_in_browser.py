@@ -91,34 +91,6 @@ def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Pr
     visitor.complaints[:] = [said for said in visitor.complaints if "Error Code 404" not in said]
 
 
-def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, browser: object) -> None:
-    reviews = waiting_rows(project, 2)
-    visitor = visit(given.member(project))
-    context = visitor.page.context.browser
-    assert context is not None
-    plain = context.new_context(java_script_enabled=False)
-    plain.add_cookies(visitor.context.cookies())  # type: ignore[arg-type]
-    page = plain.new_page()
-    page.goto(f"{visitor.address}{QUEUE}?sort=newest")
-    assert page.locator(".queue > .row").count() == 2
-    page.get_by_role("button", name="Review next").click()
-    page.wait_for_url(f"**{QUEUE}{reviews[1].pk}/*")
-    plain.close()
-
-
-def test_deciding_together_is_offered_where_something_can_be_ticked(visit: Visit, project: Project) -> None:
-    page = listening(visit(given.member(project)).go(QUEUE))
-    every = page.get_by_role("button", name="Decide all in view")
-    expect(page.get_by_role("link", name="Bulk decision history")).to_be_visible()
-    expect(every).to_be_hidden()
-    review = waiting_rows(project, 1)[0]
-    claim_review(review, actor=Actor(user=given.member(project)))
-    expect(page.locator(row(page, review))).to_be_visible()
-    expect(every).to_be_visible()
-    page.goto(page.url + "?view=decided")
-    expect(every).to_be_hidden()
-
-
 def test_news_from_others_do_not_dim_what_is_being_read(visit: Visit, project: Project) -> None:
     waiting_rows(project, 1)
     page = listening(visit(given.member(project)).go(QUEUE))

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.models import Review
 from tests import given
-from tests.browser.conftest import Server, Visitor
+from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.reviews.review_items import handed_in, rejected, revised, seat, with_calls
 
@@ -66,24 +66,3 @@ def test_the_comparison_is_in_one_column_where_the_screen_is_narrow(visit: Visit
     page.set_viewport_size({"width": 390, "height": 900})
     expect(page.get_by_role("region", name="Unified")).to_be_visible()
     expect(page.get_by_role("region", name="Side by side")).to_be_hidden()
-
-
-def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser: Browser, server: Server) -> None:
-    review = revised("desk")
-    user = given.member(review.project)
-    cookies = visit(user).context.cookies()
-    context = browser.new_context(java_script_enabled=False)
-    context.add_cookies([{"name": one["name"], "value": one["value"], "url": server.address} for one in cookies])
-    page = context.new_page()
-    page.goto(f"{server.address}/p/desk/reviews/{review.pk}/")
-    page.get_by_role("heading", name="Earlier attempts").click()
-    expect(page.get_by_role("region", name="Side by side")).to_contain_text("seven")
-    page.get_by_text("Raw text").click()
-    expect(page.locator("#answer-raw pre")).to_be_visible()
-    page.get_by_role("button", name="Claim and decide").click()
-    page.get_by_role("radio", name="Agree with the critic").check()
-    page.get_by_role("button", name="Decide").click()
-    expect(page.get_by_text("You agreed with the critic")).to_be_visible()
-    review.refresh_from_db()
-    assert review.state == ReviewState.DECIDED
-    context.close()

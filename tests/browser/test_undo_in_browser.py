@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.deciding import undo_decision
-from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from tests import given
 from tests.browser.conftest import Visitor
@@ -18,34 +17,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
-
-
-def test_u_takes_the_decision_back_and_the_open_run_follows(visit: Callable[..., Visitor]) -> None:
-    project = given.unsure_project("undo")
-    review = given.waiting_review(project, objective="A text to look at")
-    reviewer, watcher = visit(given.member(project)), visit(given.member(project))
-    run = watcher.go(f"/p/undo/runs/{review.run_id}/")
-    expect(run.locator("[data-live-state]")).to_have_text("Live")
-
-    page = reviewer.go("/p/undo/reviews/")
-    page.wait_for_selector("body[data-keys=ready]")
-    page.keyboard.press("n")
-    expect(page.locator("#review-decision form[data-decision]")).to_be_visible()
-    page.locator("[data-key=o]").first.check()
-    page.locator("[data-key='2']").first.check()
-    page.get_by_label("Reason").fill("Half as long.")
-    page.locator("[data-submit]").first.click()
-    bar = page.locator(".last-decision")
-    expect(bar).to_contain_text("You overruled the critic: Revise.")
-    expect(run.locator("#run-header")).to_contain_text("Queued")
-
-    page.locator("h1").click()
-    page.keyboard.press("u")
-    expect(page.get_by_text("Undone, with all that followed.")).to_be_visible()
-    expect(page.get_by_label("Reason")).to_have_value("Half as long.")
-    expect(bar).to_have_count(0)
-    assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
-    expect(run.locator("#run-attempts")).to_contain_text("waiting for a review")
 
 
 def test_attempts_that_are_taken_back_vanish_from_an_open_page(visit: Callable[..., Visitor]) -> None:

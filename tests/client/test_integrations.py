@@ -214,35 +214,6 @@ def test_a_graph_waits_for_a_reviewer_and_goes_on_with_the_decision(served: Serv
     assert Task.objects.count() == 1
 
 
-def test_a_reviewer_who_sends_back_what_the_critic_passed_gets_another_attempt_of_the_same_run(served: Served) -> None:
-    from langgraph.types import Command
-    from reflection_desk.integrations.langgraph import reviewed_by
-
-    served.critic(critique(90, approved=True), critique(90, approved=True))
-    thread: Any = {"configurable": {"thread_id": "a"}}
-    with served.client() as desk, served.reviewer() as reviewer:
-
-        def decide(**said: Any) -> Any:
-            claim = reviewer.claim_review()
-            assert claim is not None
-            reviewer.decide_review(claim.review.id, lease_token=claim.lease_token, **said)
-            return graph.invoke(Command(resume=True), thread)
-
-        graph = writing_graph(reviewed_by(desk, objective="task", answer="text"))
-        assert graph.invoke({"task": "Write a haiku."}, thread)["__interrupt__"]
-        again = decide(decision="overrule", verdict="REVISE", score=40, reason="Name the season.")
-        assert again["__interrupt__"]
-        sent_back = again["review"]
-        assert (sent_back["accepted"], sent_back["verdict"], sent_back["score"]) == (False, "REVISE", 40)
-        assert sent_back["decided_by"].startswith("key")
-        assert "Name the season." in again["text"]
-        assert Run.objects.get().state == "waiting_review"
-        ended = decide(decision="edit", edited_answer="By hand, in spring.", score=50)
-    assert (ended["review"]["accepted"], ended["review"]["answer"]) == (True, "By hand, in spring.")
-    run = Run.objects.get()
-    assert (run.outcome, run.attempts_made) == ("succeeded", 3)
-
-
 def test_what_a_reviewer_sends_back_is_written_again(served: Served) -> None:
     from langgraph.types import Command
     from reflection_desk.integrations.langgraph import reviewed_by

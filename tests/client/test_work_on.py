@@ -50,10 +50,8 @@ def test_what_takes_longer_than_the_lease_is_held_by_heartbeats(served: Served) 
     is_other = threading.Event()
 
     def make(_: Prompt) -> str:
-        # Two leases later nobody else has been given it.
-        for _round in range(3):
-            AgentLease.objects.filter(until__lte=AgentLease.objects.get().taken_at).exists()
-            is_other.wait(4)
+        # A lease later nobody else has been given it.
+        is_other.wait(6)
         with served.client() as other:
             assert other.claim_task() is None
         return given.RIGHT
@@ -62,7 +60,7 @@ def test_what_takes_longer_than_the_lease_is_held_by_heartbeats(served: Served) 
         assert desk.work_on(make, lease_s=5, most=1) == 1
 
 
-@pytest.mark.parametrize("error", [ZeroDivisionError("no"), KeyboardInterrupt(), TypeError("an attempt is a text")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), TypeError("an attempt is a text")])
 def test_an_agent_that_fails_gives_its_work_back(served: Served, error: BaseException) -> None:
     waiting(served)
 

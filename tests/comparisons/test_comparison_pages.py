@@ -57,7 +57,7 @@ def test_one_pair_after_another_until_none_is_left(project: Project) -> None:
     assert "2 of 2" in html
     assert "You preferred the left answer." in html
     done = client.post(second, {"choice": "both_bad", "lease_token": token_of(second)}, follow=True)
-    assert "No pair waits for you" in done.content.decode()
+    assert ". Other reviewers judge pairs with work you submitted." in done.content.decode()
     assert list(PairJudgement.objects.order_by("judged_at").values_list("choice", "reason")) == [
         ("left", "Shorter."),
         ("both_bad", ""),
@@ -96,7 +96,7 @@ def test_whose_hold_was_taken_is_told_and_keeps_the_words(project: Project) -> N
     said(claimed(project, actor=(ben := judge_of(project))), Preference.TIE, actor=ben)
     answer = client.post(first, {"choice": "left", "lease_token": token, "reason": "My words"})
     html = answer.content.decode()
-    assert (answer.status_code, "My words" in html, "was not counted" in html) == (409, True, True)
+    assert (answer.status_code, "My words" in html, "Your judgment was not saved" in html) == (409, True, True)
     assert Pair.objects.get().judged == 1
 
 
@@ -138,10 +138,10 @@ def test_an_admin_makes_a_set_for_a_pipeline_closes_it_and_opens_it(project: Pro
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ({"name": ""}, "Give it a name"),
+        ({"name": ""}, "Enter a name of at most 120 characters."),
         ({"wanted": "6"}, "Enter a whole number from 1 to 5."),
         ({"most": "x"}, "Enter a whole number from 1 to 1,000."),
-        ({}, "No two different answers to the same task fit"),
+        ({}, "No new pairs match: no set may contain them yet, and the answers to a task must differ."),
     ],
 )
 def test_a_form_that_makes_no_set_says_why(project: Project, typed: dict[str, str], told: str) -> None:
@@ -174,7 +174,7 @@ def test_ratings_are_shown_with_their_intervals_and_how_far_to_believe_them(proj
     assert html.index(NEW) < html.index(OLD)
     assert "95 % interval" in html
     assert "No pair has two judgments yet." in html
-    assert "The pairs that were judged do not differ in their prompt versions" in page(
+    assert "The judged pairs have the same or unknown prompt versions." in page(
         client, "comparison_ratings", query="?by=prompt"
     )
 

@@ -187,7 +187,7 @@ def test_a_hold_that_ran_out_is_its_persons_until_somebody_needs_the_seat(projec
     assert said(seat, Preference.LEFT, actor=anna).state == JudgementState.JUDGED
     undone = run_out(undo_judgement(seat, actor=anna))
     assert claimed(project, actor=ben).pair_id == seat.pair_id
-    with pytest.raises(HoldLost, match="somebody else has it"):
+    with pytest.raises(HoldLost, match="Your lock on this pair expired and another reviewer claimed it"):
         said(undone, Preference.LEFT, actor=anna)
     assert Pair.objects.get().judged == 0
 

@@ -137,9 +137,13 @@ def test_a_set_takes_pairs_that_no_other_has_and_says_where_there_are_none(proje
     assert (made.name, made.chosen) == ("All", {"model_a": "m-0"})
     (pair,) = made.pairs.all()
     assert (pair.wanted, pair.handed_in_by) == (2, [f"user:{anna.pk}"])
-    with pytest.raises(InvalidInput, match="No two different answers"):
+    with pytest.raises(
+        InvalidInput, match="No new pairs match: no set may contain them yet, and the answers to a task must differ"
+    ):
         create_set(project, SetInput(name="Again", choose=PairChoice()), actor=Actor())
-    with pytest.raises(InvalidInput, match="No two different answers"):
+    with pytest.raises(
+        InvalidInput, match="No new pairs match: no set may contain them yet, and the answers to a task must differ"
+    ):
         create_set(project, SetInput(name="None", choose=PairChoice(kind="x")), actor=Actor())
     # With the runs their words go.
     Task.objects.filter(runs__attempts=pair.attempt_a).delete()

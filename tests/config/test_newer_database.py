@@ -20,6 +20,7 @@ SENTENCE = (
     "The database was migrated by a newer version (migration reflection_app.9999_of_the_future is unknown here). "
     "Start that version or restore a backup."
 )
+MORE = ("web", "beat")
 PROCESSES = {
     "up": ("manage.py", "up"),
     "web": ("-m", WEB_SERVER, "-p", "{port}", ASGI),
@@ -44,7 +45,9 @@ def newer_database() -> Iterator[str]:
     drop_database(name)
 
 
-@pytest.mark.parametrize("name", PROCESSES)
+@pytest.mark.parametrize(
+    "name", ["up", "worker", *(pytest.param(name, marks=pytest.mark.exhaustive("a process each")) for name in MORE)]
+)
 def test_a_process_does_not_start_on_a_newer_database(name: str, newer_database: str, tmp_path: Path) -> None:
     own = {"DATABASE_URL": newer_database, "LLM_MODEL": "openai/unused", "REFLECTION_DATA_DIR": str(tmp_path)}
     argv = [part.format(port=free_port(), data=tmp_path) for part in PROCESSES[name]]

@@ -73,14 +73,6 @@ def test_all_that_is_asked_for_again_and_again_has_a_queue_that_somebody_works_a
     assert tasks <= {name for name in current_app.tasks if name.startswith("reflection_app.")}
 
 
-def test_all_are_told_the_data_folder_and_where_the_local_model_is() -> None:
-    shared = processes.shared_environment(local_model_url="http://127.0.0.1:9/v1")
-
-    for command in (web(shared), *workers(shared), processes.beat(shared)):
-        assert command.env.items() >= shared.items()
-        assert shared.keys() >= {"REFLECTION_DATA_DIR", "LOCAL_MODEL_URL"}
-
-
 def test_a_provider_key_without_a_model_is_noticed() -> None:
     assert processes.keys_without_model({"OPENAI_API_KEY": "sk"}) == ["OPENAI_API_KEY"]
     assert processes.keys_without_model({"OPENAI_API_KEY": "sk", "LLM_MODEL": "openai/x"}) == []

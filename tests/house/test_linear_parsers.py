@@ -64,9 +64,9 @@ PUMPS = (
     *("// ", "never use a, ", "中文，", "> ", "- a\n", "|a|b|\n|-|-|\n", "~~~\n", "&#", "step 1 "),
     *("\\u0061", "NFKCﷺ", "/*"),
 )
-LENGTHS = (6_000, 12_000)
+LENGTHS = (3_000, 6_000)
 MOST_GROWTH = 2.5
-FLOOR_S = 0.15
+FLOOR_S = 0.05
 _once = itertools.count()
 
 

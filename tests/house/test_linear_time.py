@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.house.attacks import Attack, attacks, cpu_s, worst
+from tests.house.attacks import Attack, cpu_s, worst
 from tests.house.patterns import Found, patterns
 from tests.pace import paces
 
@@ -91,15 +91,3 @@ def test_every_module_with_patterns_is_in_the_list_of_bounds() -> None:
 
 def is_within(module: str, row: str) -> bool:
     return module == row or module.startswith(f"{row}.")
-
-
-@pytest.mark.parametrize(
-    ("text", "way"),
-    [(r"^(#{1,6})\s+(.+?)\s*$", "match"), (r"\b([a-z][a-z0-9+.-]*://)[^\s/@]+@", "finditer"), (r"\s+$", "search")],
-)
-def test_the_attacks_find_patterns_that_are_known_to_be_slow(text: str, way: str) -> None:
-    found = Found("here", "slow", re.compile(text), frozenset({way}))
-    slowest = worst(found, length=1_000, enough_s=0.01)
-    assert slowest is not None
-    assert growth(found, *slowest[1:]) > MOST_GROWTH
-    assert len(list(attacks(found.pattern))) > 50

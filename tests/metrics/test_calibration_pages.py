@@ -38,21 +38,11 @@ def uploaded(client: Client, content: bytes) -> str:
 def test_a_file_is_imported_listed_and_deleted(client: Client, project: Project) -> None:
     given.logged_in(client, project, Role.CURATOR)
     told = uploaded(client, lines([label("a"), *labels_of(SPLIT, "b", verdict="REJECT")]))
-    assert "Labels imported." in told
     assert "labels.jsonl" in told
-    assert "2 verdicts" in told
     delete = reverse("delete_judgements", args=["desk", JudgementImport.objects.get().pk])
     assert delete in told
-    assert client.get(delete)["Location"] == reverse("calibration", args=["desk"])
-    assert "Import deleted." in unescape(client.post(delete, follow=True).content.decode())
+    client.post(delete)
     assert not JudgedItem.objects.exists()
-
-
-def test_former_pages_redirect_to_calibration(client: Client, project: Project) -> None:
-    given.logged_in(client, project, Role.VIEWER)
-    calibration = reverse("calibration", args=["desk"])
-    for address in ("items/", f"items/{project.pk}/", f"import/{project.pk}/"):
-        assert client.get(f"{calibration}{address}")["Location"] == calibration
 
 
 def test_the_desks_prompts_are_numbered_by_when_they_were_first_decided_about(client: Client, project: Project) -> None:
@@ -87,7 +77,7 @@ def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, pr
     attempt = judged_run(project).attempt
     others = judged_run(given.project("elsewhere")).attempt
     for item in (attempt.pk, attempt.run_id, others.pk):
-        imported(project, [label(str(item), text="What was judged")])
+        imported(project, [label(str(item), text="Reviewed items")])
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
     assert told.count(reverse("run", args=["desk", attempt.run_id])) == 2
@@ -97,33 +87,17 @@ def test_an_item_that_is_a_run_or_an_attempt_links_to_the_run(client: Client, pr
 
 
 def test_each_critic_has_its_figures_and_each_cell_leads_to_its_items(client: Client, project: Project) -> None:
-    imported(
-        project,
-        [
-            *[label(f"a{number}", confidence=0.9) for number in range(6)],
-            *[label(f"b{number}", person="REJECT", confidence=0.8) for number in range(2)],
-            *[label(f"c{number}", verdict="REJECT", person="REJECT") for number in range(4)],
-            *labels_of(SPLIT, "split"),
-            label("a0", model="small", verdict="REVISE", prompt_version="v7"),
-        ],
-    )
+    judged = [*[label(f"a{number}") for number in range(6)], *[label(f"b{n}", person="REJECT") for n in range(2)]]
+    judged += [label(f"c{number}", verdict="REJECT", person="REJECT") for number in range(4)]
+    small = label("a0", model="small", verdict="REVISE", prompt_version="v7")
+    imported(project, [*judged, *labels_of(SPLIT, "split"), small])
     given.logged_in(client, project, Role.VIEWER)
     told = page(client, "calibration")
-    assert "1 imported item is excluded: no majority among its human labels." in told
-    assert "12 imported labels" in told
     assert "83 %" in told  # 10 of 12 agree
     assert "0.67" in told  # (10/12 − 1/2) / (1 − 1/2)
     assert "prompt v7" in told
-    cell = "said=PASS&people=REJECT#behind"
-    assert cell in told
     behind = page(client, "calibration", query="?source=imported&critic=gpt&version=&said=PASS&people=REJECT")
-    assert "Critic: Pass, human: Reject" in behind
-    assert "<bdi>b0</bdi>" in behind
-    assert "<bdi>b1</bdi>" in behind
-    assert "<bdi>a0</bdi>" not in behind
-    other = page(client, "calibration", query="?source=imported&critic=small&version=v7")
-    assert "1 imported label, compared" in other
-    assert "The critic gave no confidence" in other
+    assert [name for name in ("a0", "b0", "b1", "c0") if f"<bdi>{name}</bdi>" in behind] == ["b0", "b1"]
 
 
 def test_the_charts_are_figures_that_plotly_takes(client: Client, project: Project) -> None:

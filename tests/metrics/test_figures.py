@@ -143,9 +143,7 @@ def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone(proje
     assert set(runs_behind(project.pk, on(), "runs")) == {first}
 
 
-@pytest.mark.parametrize(
-    "mode", [Mode.COMPLETENESS_CHECK, Mode.TOOL_DIAGNOSIS, Mode.INLINE_REFLECTION, Mode.MERGE_SUGGESTION]
-)
+@pytest.mark.parametrize("mode", [Mode.COMPLETENESS_CHECK, Mode.MERGE_SUGGESTION])
 def test_only_runs_that_solve_tasks_count_in_rates_and_in_what_a_success_costs(mode: Mode, project: Project) -> None:
     rows = begin(project)
     made = rows.attempt(1, cost_usd=Decimal("0.25"))
@@ -240,7 +238,7 @@ def test_days_are_those_of_utc_and_both_ends_belong_to_the_period(project: Proje
     assert runs_behind(project.pk, on(), "outcomes", "cancelled").count() == 2
 
 
-@pytest.mark.parametrize("days", [1, 2, 30, 120])
+@pytest.mark.parametrize("days", [2, 120])
 def test_the_points_add_up_to_the_figures(days: int, project: Project) -> None:
     random_project(project, runs=25, seed=days, until=NOON, days=days)
     chosen = on(DAY - timedelta(days=days - 1), DAY)
@@ -326,7 +324,7 @@ def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
 
 
 def test_every_figure_and_bar_leads_to_as_many_runs_as_it_counts(project: Project) -> None:
-    random_project(project, runs=60, seed=9, until=NOON, days=2)
+    random_project(project, runs=30, seed=9, until=NOON, days=2)
     chosen = on(DAY - timedelta(days=1), DAY)
     metrics = figured(project, chosen)
     for family, counted in metrics.bars.items():

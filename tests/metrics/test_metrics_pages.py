@@ -46,23 +46,15 @@ def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: 
         assert [trace.type for trace in drawn.data]
 
 
-def test_the_removed_page_of_referees_leads_to_calibration(client: Client, project: Project) -> None:
-    answer = given.logged_in(client, project).get(address(project, "referees/"))
-    assert (answer.status_code, answer["Location"]) == (301, address(project, "calibration/"))
-
-
 def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: Project) -> None:
-    fill(project, runs=60)
+    fill(project, runs=20)
     given.logged_in(client, project)
     charts = {family(one): one for one in charts_of(client.get(address(project)).text)}
-    for name in ("outcomes", "attempts_to_success"):
-        (trace,) = charts[name]["data"]
-        for length, href in zip(
-            trace["x"] if trace["orientation"] == "h" else trace["y"], trace["customdata"], strict=True
-        ):
-            if href:
-                behind = client.get(href)
-                assert behind.context["behind"].runs.count() == length, href
+    (trace,) = charts["outcomes"]["data"]
+    lengths = trace["x"] if trace["orientation"] == "h" else trace["y"]
+    for length, href in zip(lengths, trace["customdata"], strict=True):
+        if href:
+            assert client.get(href).context["behind"].runs.count() == length, href
 
 
 def family(chart: dict[str, Any]) -> str:
@@ -84,9 +76,9 @@ def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Clien
     assert "Runs for “Success with reflection”" in behind.text
     succeeded = {figure.run_id for figure in figures if figure.enabled_succeeded}
     parts = {part.words: part.query for part in behind.context["behind"].parts}
-    did = client.get(f"/p/desk/runs/?{parts['Those that did']}").context["behind"].runs
+    did = client.get(f"/p/desk/runs/?{parts['Matching']}").context["behind"].runs
     assert {run.pk for run in did} == succeeded
-    did_not = client.get(f"/p/desk/runs/?{parts['Those that did not']}").context["behind"].runs
+    did_not = client.get(f"/p/desk/runs/?{parts['Not matching']}").context["behind"].runs
     assert {run.pk for run in did_not} == {figure.run_id for figure in figures} - succeeded
 
 
@@ -114,30 +106,13 @@ def test_filters_and_days_are_in_the_address_and_in_every_link(client: Client, p
     assert "?period=7d&amp;agent=docs-writer&amp;mode=planning" in page.text
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
-        ("since=yesterday", "First day: Enter a date such as 2026-01-31."),
-        ("since=2026-02-30&until=2026-03-01", "First day: Enter a date such as 2026-01-31."),
-        ("until=9999999-01-01", "Last day: Enter a date such as 2026-01-31."),
-        ("since=2026-03-02&until=2026-03-01", "First day: The start date is after the end date."),
-        ("since=2020-01-01&until=2026-03-01", "First day: A period has at most 366 days."),
-        ("since=0001-01-01&until=0001-01-02", "First day: The start date is too early."),
-    ],
-)
-def test_days_that_are_none_are_named_and_the_usual_time_is_shown(
-    client: Client, project: Project, query: str, said: str
-) -> None:
-    page = given.logged_in(client, project).get(address(project, f"?{query}"))
-    assert said in page.text
-    assert page.context["asked"].chosen.days == 30
-
-
 @pytest.mark.parametrize("rest", ["", "reviews/"])
 def test_nothing_in_an_address_breaks_a_page(client: Client, project: Project, rest: str) -> None:
     given.logged_in(client, project)
-    for query in ("agent=%00", "mode=x", f"model={'m' * 5000}", "kind=%F0%9F%A6%8A", "period=never", "scripted=yes"):
+    for query in ("agent=%00", f"mode=x&kind=%F0%9F%A6%8A&model={'m' * 5000}", "period=never&scripted=yes"):
         assert client.get(address(project, f"{rest}?{query}")).status_code == 200, query
+    page = client.get(address(project, f"{rest}?since=2026-03-02&until=2026-03-01"))
+    assert page.context["asked"].chosen.days == 30, "the usual time, where the days are none"
 
 
 def test_names_by_agents_are_shown_to_the_letter(client: Client, project: Project) -> None:
@@ -171,16 +146,13 @@ def test_the_script_is_served_and_no_other_file_of_its_package(client: Client, p
 
 def test_what_to_do_next_is_told_where_there_is_nothing(client: Client, project: Project) -> None:
     given.logged_in(client, project)
-    assert "No finished runs yet" in client.get(address(project)).text
     fill(project, runs=3, days=2, is_scripted=True)
     Run.objects.filter(project=project, state="finished").update(is_scripted=True)
-    page = client.get(address(project)).text
-    assert "Only demo runs so far" in page
-    assert "?scripted=1" in page
+    assert "?scripted=1" in client.get(address(project)).text
     assert client.get(address(project, "?scripted=1")).context["metrics"].figures["runs"].value == 3
     fill(project, runs=3, days=2)
-    assert "No matching runs" in client.get(address(project, "?agent=nobody")).text
-    assert "No runs finished in this period" in client.get(address(project, "?since=2020-01-01&until=2020-02-01")).text
+    for query in ("?agent=nobody", "?since=2020-01-01&until=2020-02-01"):
+        assert '<section class="empty' in client.get(address(project, query)).text
 
 
 def test_the_files_have_the_figures_of_the_page(client: Client, project: Project) -> None:
@@ -289,16 +261,9 @@ def test_the_runs_behind_a_figure_are_told_page_by_page_and_without_what_they_wr
         ("metrics", {"since": "yesterday"}, "since"),
         ("metrics", {"until": "0001-01-01"}, "until"),
         ("metrics", {"until": "9999-12-31"}, "until"),
-        ("metrics", {"mode": "best"}, "mode"),
-        ("metrics", {"agnet": "x"}, "agnet"),
-        ("metrics.csv", {"scripted": "maybe"}, "scripted"),
-        ("metrics/definitions", {"figure": "runs"}, "figure"),
-        ("metrics/runs", {}, "figure"),
         ("metrics/runs", {"figure": "nothing"}, "figure"),
-        ("metrics/runs", {"figure": "runs", "key": "maybe"}, "figure"),
         ("metrics/runs", {"figure": "modes", "key": "a\0b"}, "key"),
         ("metrics/runs", {"figure": "runs", "cursor": "x"}, "cursor"),
-        ("metrics/runs", {"figure": "runs", "hour": "9"}, "hour"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_its_name(path: str, query: dict[str, str], field: str) -> None:

@@ -140,7 +140,7 @@ def test_a_settlement_that_was_built_on_stands(curator: Client, project: Project
 def test_what_is_refused_is_told_beside_what_was_typed(curator: Client, conflict: Conflict) -> None:
     answer = post(curator, conflict, "keep_both", reason=" ")
     assert answer.status_code == 400
-    assert "Say why both are kept" in answer.text
+    assert "Enter a reason for keeping both." in answer.text
     words = {"name": "x" * 201, "description": "kept", "content": ""}
     answer = post(curator, conflict, "merge", stays=str(conflict.first_id), **words)
     assert answer.status_code == 400
@@ -215,7 +215,7 @@ def test_a_suggestion_is_shown_and_put_into_the_form_and_changes_nothing(
     answering(project, '{"name": "Force pushes", "description": "", "content": "<b>Ask</b>", "note": "n"}')
     assert curator.post(page("suggest_merge", conflict)).status_code == 302
     assert curator.post(page("suggest_merge", conflict)).status_code == 409
-    assert "A model is at it" in curator.get(page("conflict", conflict)).text
+    assert "A model is working on it." in curator.get(page("conflict", conflict)).text
     run = advanced()
     assert (run.state, run.outcome) == ("finished", "succeeded")
     said = curator.get(page("conflict_suggestion", conflict), headers={"HX-Request": "true"}).text
@@ -231,7 +231,7 @@ def test_a_suggestion_that_failed_says_why(curator: Client, project: Project, co
     curator.post(page("suggest_merge", conflict))
     advanced()
     said = curator.get(page("conflict", conflict)).text
-    assert "No suggestion came of it" in said
+    assert "No suggestion." in said
     assert "gave no usable answer" in said
 
 

@@ -60,7 +60,7 @@ def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: P
     carry_out_import(ImportBatch.objects.get().pk)
     page = client.get(handed_in(client, uploaded("nb.json", NOTE | {"category": "hallucination"}))).text
     assert "To update" in page
-    assert "differs in: Category" in page
+    assert "changed fields: Category" in page
     assert f'href="/p/nb/notebook/entries/{Entry.objects.get().pk}/"' in page
 
 
@@ -69,7 +69,10 @@ def test_without_a_file_or_with_too_much_nothing_is_kept(client: Client, project
     response = client.post(PAGE)
     assert (response.status_code, "choose at least one file" in response.text) == (400, True)
     large = SimpleUploadedFile("a.jsonl", b" " * 20_000_001)
-    assert "At most 200 files of 20 MB in all" in client.post(PAGE, {"files": [large]}).text
+    assert (
+        "At most 200 files with 20 MB in total. Split them into several imports."
+        in client.post(PAGE, {"files": [large]}).text
+    )
     assert not ImportBatch.objects.exists()
 
 

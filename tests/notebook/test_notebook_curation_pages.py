@@ -71,10 +71,10 @@ def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: 
 
 def test_a_form_that_is_refused_names_the_field_and_loses_nothing(curator: Client, project: Project) -> None:
     address = f"{PAGES}entries/new/"
-    assert "Each kind has fields of its own" in curator.get(address).text
+    assert "Choose a kind. Each kind has its own fields." in curator.get(address).text
     answer = curator.post(address, {"kind": "error_note", "name": " ", "cause": "A cause", "content": "Words"})
     assert answer.status_code == 400
-    assert "Nothing was saved" in answer.text
+    assert "Not saved. Your input is still here." in answer.text
     assert ">A cause</textarea>" in answer.text
     assert 'id="error-name"' in answer.text
     answer = curator.post(address, {"kind": "anti_pattern", "name": "Looping", "symptoms": "One\n\nTwo\n"})
@@ -111,7 +111,7 @@ def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, pro
     chosen = {"entry": [str(old.id)], "act": "retire", "from": "stale"}
     refused = curator.post(f"{PAGES}together/", chosen, follow=True)
     assert now(old).state == EntryState.APPROVED
-    assert "Say why they are retired" in refused.text
+    assert "Enter a reason for retiring the entries." in refused.text
     curator.post(f"{PAGES}together/", chosen | {"reason": "Nobody asks"})
     assert now(old).state == EntryState.RETIRED
     assert now(old).reason == "Nobody asks"

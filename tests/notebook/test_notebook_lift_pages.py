@@ -36,7 +36,7 @@ def test_what_harms_is_said_with_its_figures_and_can_be_retired(
     page = given.logged_in(client, project, Role.CURATOR).get(LIFT).text
     said = words_of(page)
     assert "Retirement suggestions" in said
-    assert "Harms look at 20 At the interim analysis with 20 outcomes in the smaller group." in said
+    assert "Harms analysis at n = 20 At the interim analysis with 20 outcomes in the smaller group." in said
     assert "22 % 20 of 90" in said
     assert "−78" in said
     reason = re.search(r'name="reason"[^>]*value="([^"]*)"', page)
@@ -59,7 +59,7 @@ def test_nothing_is_said_between_looks_however_it_looks(client: Client, project:
     fill(lesson, given=(0, 9), withheld=(9, 9))
     said = words_of(given.logged_in(client, project).get(LIFT).text)
     assert re.search("Not significant yet (about \\d+ more runs|1 more run) Needs about", said)
-    assert "if the difference is as large as it looks (−100 points)" in said
+    assert "if the true difference is as large as observed (−100 points)" in said
     assert "Retirement suggestions" not in said
     assert "−100" in said
 
@@ -96,7 +96,7 @@ def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, pr
     draw(project.pk, given.HOSTILE[:200], [lesson], draws=[0.5], is_counted=False)
     given.logged_in(client, project)
     page = client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
-    assert "Nothing can be told yet" in page
+    assert "No counted outcomes yet." in page
     assert f'href="/p/desk/runs/{run.pk}/">Name seven tariffs.</a>' in page
     assert "Not for you" not in page
     assert "not counted" in page

@@ -30,8 +30,8 @@ def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Cl
     assert "State the currency of a refund &lt;b&gt;" in shown
     assert "Shared words: " in shown
     assert "Low similarity: not injected" not in shown
-    assert "% sure" in shown
-    assert "Found by words alone" in shown
+    assert "Confidence" in shown
+    assert "Text search only: search by meaning is not available." in shown
     assert "[[notebook:begin:" in shown
     assert not [other for other in ("A refund that waits", "Close the file", "<b>") if other in shown]
     assert not Exposure.objects.exists()
@@ -60,5 +60,7 @@ def test_who_asks_while_the_model_gives_no_answer_may_try_again(
     active({}, model="openai/house-embedding", dimensions=2)
     shown = page(client, project.slug, q="What refund?")
     assert "State the currency of a refund" in shown
-    assert "Found by words alone" in shown
-    assert ("Trying again in a moment may help" in shown) is not is_off
+    assert "Text search only" in shown
+    assert (
+        "Text search only: the embedding model did not answer in time. Try again in a moment." in shown
+    ) is not is_off

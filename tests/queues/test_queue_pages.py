@@ -56,8 +56,8 @@ def test_an_admin_adds_a_queue_changes_it_moves_it_and_deletes_it(boss: Client, 
         ("goal_minutes", "soon", "A whole number of minutes"),
         ("min_score", "101", "Enter a score from 0 to 100."),
         ("metadata_value", "zh", "Enter the metadata key for this value."),
-        ("members", "nobody", "Nobody of this name may review"),
-        ("reason", "because", "There is no such reason"),
+        ("members", "nobody", "Not reviewers of this project:"),
+        ("reason", "because", "Unknown review reason."),
     ],
 )
 def test_what_cannot_be_a_queue_comes_back_with_all_that_was_typed(
@@ -82,7 +82,7 @@ def test_a_reviewer_works_from_a_queue_and_stays_in_it_until_nothing_is_left(pro
     assert f'id="row-{reviews[0].pk}"' in page
     assert f'id="row-{reviews[1].pk}"' not in page
     assert "due in" in page
-    assert "overdue, was due" in page
+    assert "Overdue by" in page
     taken = browser.post("/p/desk/reviews/next/", {"queue": f"queue={queue.pk}"})
     assert f"/reviews/{reviews[3].pk}/" in taken["Location"]
     assert "Legal" in browser.get(taken["Location"]).text
@@ -102,12 +102,12 @@ def test_who_is_no_member_sees_the_queue_and_why_they_are_not_given_it(project: 
     queue = make_queue(project, "Legal", members=["lawyer"])
     browser = client_of(reviewer(project))
     page = browser.get(QUEUE, {"queue": str(queue.pk)}).text
-    assert "is for its members" in page
+    assert "” can review its items. An admin can add you." in page
     assert 'id="queue-next"' not in page
     none = browser.post("/p/desk/reviews/next/", follow=True)
-    assert "The remaining reviews are for others" in none.text
+    assert "The remaining reviews are locked" in none.text
     refused = browser.post(f"/p/desk/reviews/{review.pk}/claim/")
     assert refused.status_code == 403
-    assert "is for its members" in refused.text
+    assert "” can review its items. An admin can add you." in refused.text
     assert f"queue={queue.pk}" not in browser.get("/p/desk/").text
     assert Review.objects.get(pk=review.pk).state == "waiting"

@@ -39,8 +39,8 @@ def test_what_is_shown_is_saved_opened_again_and_changed(browser: Client, projec
     assert (view.name, view.query, view.is_shared) == ("Porters work", "agent=porter", False)
     assert saved["Location"] == f"{QUEUE}?agent=porter&saved={view.pk}"
     page = browser.get(saved["Location"]).text
-    assert "2 reviews match" in page
-    assert "Save changes" not in page
+    assert "2 matching reviews" in page
+    assert "Update “" not in page
     # Another filter: the view is still open, and may be changed.
     changed = browser.get(QUEUE, {"agent": "writer", "saved": str(view.pk)}).text
     assert "Update “Porters work”" in changed

@@ -36,7 +36,7 @@ def test_a_run_tells_what_was_missing_and_how_each_supplement_went(client: Clien
     assert "Uses the server's settings." in page
     assert "不完整：只读了一个文件" in page
     assert "任务要求比较两个文件" in page
-    assert "2 of 2 steps of this run worked, supplements included (100 %)." in page
+    assert "2 of 2 steps of this run succeeded, including follow-up steps (100 %)." in page
     assert "250 tokens · $0.0010" in page
     assert "Follow-up steps of attempt 1" in page
     checks = checks_of(run)

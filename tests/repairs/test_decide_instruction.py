@@ -68,7 +68,7 @@ def test_it_can_be_accepted_in_other_words(project: Project, actor: Actor) -> No
 def test_two_instructions_cannot_come_to_the_same_words(project: Project, actor: Actor) -> None:
     decide_instruction(proposed(project), told(), actor=actor)
     other = proposed(project, "Another.")
-    with pytest.raises(Conflict, match="these very words"):
+    with pytest.raises(Conflict, match="already has an identical instruction"):
         decide_instruction(other, told(text=TEXT), actor=actor)
     other.refresh_from_db()
     assert (other.state, other.text) == (InstructionState.PROPOSED, "Another.")
@@ -103,6 +103,6 @@ def test_words_that_cannot_be_used_are_refused(project: Project, actor: Actor, d
 def test_no_more_are_accepted_than_a_prompt_takes(project: Project, actor: Actor) -> None:
     for number in range(MOST_INSTRUCTIONS):
         decide_instruction(proposed(project, f"Rule {number}"), told(), actor=actor)
-    with pytest.raises(Conflict, match="no prompt takes more"):
+    with pytest.raises(Conflict, match="accepted instructions, the maximum for a prompt"):
         decide_instruction(proposed(project), told(), actor=actor)
     decide_instruction(proposed(project, agent="somebody-else"), told(), actor=actor)

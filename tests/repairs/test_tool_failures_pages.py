@@ -58,7 +58,7 @@ def test_a_failed_call_of_a_run_shows_its_diagnosis_beside_it(client: Client) ->
         project, objective="Read the notes", mode="external_loop", tools=["read_file"], files=files
     )
     failure = ToolFailure.objects.get(run=run)
-    link = f'href="{LIST}{failure.pk}/">Show the diagnosis'
+    link = f'href="{LIST}{failure.pk}/">View diagnosis'
     page = client.get(f"/p/desk/runs/{run.pk}/").text
     assert page.count(link) == 2, "at the step and at the attempt"
     assert escape(failure.root_cause) in page

@@ -59,10 +59,10 @@ def test_a_pass_that_is_overruled_is_done_again_by_a_run_of_its_own(run: Run) ->
 @pytest.mark.parametrize(
     ("asked", "field", "said"),
     [
-        ({"note": "  "}, "note", "Say what"),
-        ({"note": "x", "attempt": 7}, "attempt", "no attempt 7; it made 1, 2"),
-        ({"note": "x", "assignee": "nobody"}, "assignee", "may review"),
-        ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "blindly"),
+        ({"note": "  "}, "note", "Describe what the reviewer should check."),
+        ({"note": "x", "attempt": 7}, "attempt", "no attempt 7. Its attempts: 1, 2"),
+        ({"note": "x", "assignee": "nobody"}, "assignee", "No reviewer with this name"),
+        ({"note": "x", "assignee": "nobody", "reviewers": 2}, "assignee", "cannot be assigned"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(
@@ -76,17 +76,17 @@ def test_what_cannot_be_asked_is_refused_by_field_and_changes_nothing(
 
 def test_a_viewer_cannot_be_asked(run: Run) -> None:
     viewer = given.member(run.project, Role.VIEWER)
-    with pytest.raises(InvalidInput, match="may review"):
+    with pytest.raises(InvalidInput, match="No reviewer with this name"):
         ask_for_review(run, AskInput(note="x", assignee=viewer.username), actor=Actor())
 
 
 def test_what_nothing_has_judged_yet_has_no_verdict_to_review() -> None:
     run = given.scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)})
-    with pytest.raises(InvalidInput, match="no attempt yet"):
+    with pytest.raises(InvalidInput, match="The run has no attempts yet"):
         ask_for_review(run, AskInput(note="x"), actor=Actor())
     when.advances(run)
     Verdict.objects.filter(attempt__run=run).delete()
-    with pytest.raises(InvalidInput, match="Nothing has judged attempt 1"):
+    with pytest.raises(InvalidInput, match="Attempt 1 has no verdict to review yet"):
         ask_for_review(run, AskInput(note="x", attempt=1), actor=Actor())
 
 

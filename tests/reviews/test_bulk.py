@@ -69,8 +69,8 @@ def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> N
     work_through(bulk.pk)
     assert states(bulk) == ["failed", "failed", "done"]
     errors = list(BulkItem.objects.filter(bulk=bulk, state="failed").values_list("error", flat=True))
-    assert "holds this review until" in errors[0]
-    assert "has decided this review already" in errors[1]
+    assert "has locked this review until" in errors[0]
+    assert "already decided this review (" in errors[1]
     held.refresh_from_db()
     assert (held.state, held.holder) == (ReviewState.CLAIMED, other.user)
 
@@ -94,9 +94,9 @@ def test_a_decision_that_says_too_little_or_too_much_is_refused_whole(wrong: dic
 def test_another_projects_review_is_as_good_as_none() -> None:
     _, reviews = queue_of(1, "bulk-theirs")
     mine = given.project("bulk-mine")
-    with pytest.raises(InvalidInput, match="no such review"):
+    with pytest.raises(InvalidInput, match="not found"):
         begin_bulk(mine, told(reviews), actor=Actor(user=given.member(mine)))
-    with pytest.raises(InvalidInput, match="no such review"):
+    with pytest.raises(InvalidInput, match="not found"):
         begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=given.member(mine)))
 
 
@@ -135,7 +135,7 @@ def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
     told_of.save(update_fields=["told_seq"])
 
     undo_bulk(bulk, actor=actor)
-    with pytest.raises(Conflict, match="only once"):
+    with pytest.raises(Conflict, match="A bulk decision can be undone once, after it is complete"):
         undo_bulk(bulk, actor=actor)
     work_through(bulk.pk)
     bulk.refresh_from_db()
@@ -201,7 +201,7 @@ def test_what_was_said_of_a_blind_seat_in_bulk_is_hidden_from_all_others_until_a
     assert BulkItem.objects.get().state == "done"
 
     seen = _everything(panel, bulk, admin)
-    assert "hidden until the last" in seen
+    assert "Hidden until all reviewers have decided." in seen
     assert SECRET_REASON not in seen
     assert "Overruled" not in seen
     assert SECRET_REASON in _everything(panel, bulk, anna)
@@ -218,7 +218,7 @@ def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
     say(panel, anna, VerdictName.REVISE)
     say(panel, bob)
     decided_together(adjudication(panel), actor=anna)
-    assert "another seat" in BulkItem.objects.get().error
+    assert "You are already a reviewer on this panel." in BulkItem.objects.get().error
     assert adjudication(panel).state == "waiting"
     decided_together(adjudication(panel), actor=cem)
     assert adjudication(panel).state == "decided"
@@ -242,7 +242,7 @@ def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: 
     form = reviewer.post(address("new_bulk", project), chosen)
     assert form.status_code == 200
     assert "Decide 2 reviews" in form.text
-    assert "2 runs wait for their decisions" in form.text
+    assert "2 blocked runs continue immediately." in form.text
 
     shown = reviewer.post(address("start_bulk", project), chosen | {"choice": "agree"}, follow=True)
     bulk = BulkDecision.objects.get()
@@ -267,7 +267,7 @@ def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, proj
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"choice": "REVISE", "reason": ""}, "Reason"),
+        ({"choice": "REVISE", "reason": ""}, "Enter one reason"),
         ({"reason": "kept words"}, "Choose"),
         ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
     ],

@@ -151,7 +151,7 @@ def test_the_longest_text_is_kept_whole_with_whatever_is_in_it() -> None:
 def test_a_text_goes_with_no_other_decision_and_an_edit_with_no_other_verdict(review: Review, actor: Actor) -> None:
     review = claim_review(review, actor=actor)
     data = DecisionInput(lease_token=review.lease_token, decision=Decision.APPROVE, edited_answer=BETTER)
-    with pytest.raises(InvalidInput, match="goes with the decision edit"):
+    with pytest.raises(InvalidInput, match="Send an edited answer only with the decision edit"):
         decide_review(review, data, actor=actor)
     with pytest.raises(InvalidInput, match="REVISE"):
         decide_review(review, edit(review, verdict=VerdictName.PASS), actor=actor)
@@ -160,7 +160,7 @@ def test_a_text_goes_with_no_other_decision_and_an_edit_with_no_other_verdict(re
 
 
 def test_a_blind_seat_takes_no_text() -> None:
-    with pytest.raises(InvalidInput, match="without seeing each other"):
+    with pytest.raises(InvalidInput, match="Blind reviews with several reviewers do not allow edited answers"):
         edited(seat("seats"))
 
 
@@ -308,7 +308,7 @@ def test_who_wrote_the_text_does_not_judge_it_and_once_somebody_is_asked_it_stan
     assert asked.attempt.content == BETTER
     with pytest.raises(OwnWorkRefused):
         claim_review(asked, actor=actor)
-    with pytest.raises(StillStands, match="review the edited answer"):
+    with pytest.raises(StillStands, match="A review of the edited answer was requested"):
         undo_decision(decided, actor=actor)
 
 

@@ -51,7 +51,7 @@ def test_the_text_decides_and_is_shown_with_what_was_changed(reviewer: Client, p
     assert "edited the answer" in page
     assert "Changes" in page
     run = reviewer.get(f"/p/desk/runs/{review.run_id}/").text
-    assert "in the place of attempt 1" in run
+    assert "wrote this in a review to replace attempt 1." in run
     assert "Changes" in run
     assert "edited the answer" in reviewer.get("/p/desk/reviews/?state=decided").text
 

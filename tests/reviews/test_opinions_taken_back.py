@@ -78,7 +78,7 @@ def test_a_dispute_that_nobody_is_at_is_withdrawn() -> None:
     assert (now.state, now.agreed, now.complete_at) == (PanelState.OPEN, None, None)
     assert held_by_giver(seat, bob)
     assert not Notification.objects.filter(about_id=dispute.pk).exists()
-    with pytest.raises(AlreadyDecided, match="taken back"):
+    with pytest.raises(AlreadyDecided, match="an opinion was undone"):
         claim_review(dispute, actor=cem)
 
     held = Review.objects.get(pk=seat.pk)
@@ -167,7 +167,7 @@ def test_a_seat_is_decided_by_nobody_but_who_sits_there() -> None:
     seat = undo_decision(say(panel, anna, REVISE), actor=admin)
     assert seat.lease_token is not None
     told = DecisionInput(lease_token=seat.lease_token, decision=Decision.APPROVE)
-    with pytest.raises(ReviewLeaseLost, match="holds this review now"):
+    with pytest.raises(ReviewLeaseLost, match="has locked this review"):
         decide_review(seat, told, actor=admin)
     assert decide_review(seat, told, actor=anna).state == ReviewState.DECIDED
 

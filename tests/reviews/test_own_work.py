@@ -214,7 +214,7 @@ def test_somebody_elses_key_may_decide(route: str) -> None:
 def test_of_entries_curated_together_ones_own_are_refused_by_themselves_with_the_reason() -> None:
     told = story(author=AUTHORS["its own key"])
     caller = given.caller(told.project, [Scope.ADMIN], made_by=told.maker)
-    assert "Somebody else" in json.dumps(by_rest(caller, ITEM_BY_ITEM, told).body)
+    assert "Another member must review it." in json.dumps(by_rest(caller, ITEM_BY_ITEM, told).body)
     assert nothing_was_decided(told)
 
 
@@ -224,7 +224,10 @@ def test_of_reviews_decided_together_ones_own_are_refused_by_themselves_with_the
     bulk = begin_bulk(told.project, both, actor=Actor(user=told.maker))
     work_through(bulk.pk)
     [item] = bulk.items.all()
-    assert (item.state, "handed this in" in item.error) == ("failed", True)
+    assert (item.state, "Another reviewer has to decide." in item.error) == (
+        "failed",
+        True,
+    )
     assert nothing_was_decided(told)
 
 
@@ -313,12 +316,15 @@ def test_the_maker_of_the_key_decides_nothing_in_the_browser_and_is_told_why() -
     told = story(author=AUTHORS["its own key"])
     client, slug = logged_in(told.maker), told.project.slug
     page = client.get(reverse("review", args=(slug, told.review.pk))).content.decode()
-    assert "You handed this in, or a key that you made did." in page
+    assert "You or your API key submitted this. Another reviewer has to decide." in page
     assert f"{reverse('review_policy', args=(slug,))}#own-work" in page
     assert reverse("claim_review", args=(slug, told.review.pk)) not in page
 
     claimed = client.post(reverse("claim_review", args=(slug, told.review.pk)))
-    assert (claimed.status_code, "You handed this in" in claimed.content.decode()) == (403, True)
+    assert (
+        claimed.status_code,
+        "You or your API key submitted this. Another reviewer has to decide." in claimed.content.decode(),
+    ) == (403, True)
     body = {"lease_token": told.taken_token(), "decision": "close"}
     assert client.post(reverse("decide_review", args=(slug, told.review.pk)), body).status_code == 403
     accepted = client.post(reverse("decide_instruction", args=(slug, told.instruction.pk)), {"decision": "accept"})
@@ -331,7 +337,7 @@ def test_the_maker_of_the_key_decides_nothing_in_the_browser_and_is_told_why() -
 def test_nobody_is_given_it_as_the_next_one_and_the_queue_says_so() -> None:
     told = story(author=AUTHORS["the key's maker"])
     client, slug = logged_in(told.maker), told.project.slug
-    assert "handed in by you" in client.get(reverse("reviews", args=(slug,))).content.decode()
+    assert "submitted by you: needs another reviewer" in client.get(reverse("reviews", args=(slug,))).content.decode()
     said = client.post(reverse("next_review", args=(slug,)), follow=True).content.decode()
     assert "submitted the remaining reviews" in said
     assert nothing_was_decided(told)

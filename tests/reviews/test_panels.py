@@ -175,11 +175,11 @@ def test_nobody_gets_two_seats_of_a_panel() -> None:
     assert claim_next(panel.project, actor=anna) is None
     other = Review.objects.filter(panel=panel).exclude(pk=first.pk).first()
     assert other is not None
-    with pytest.raises(ReviewHeld, match="another seat"):
+    with pytest.raises(ReviewHeld, match="You are already a reviewer on this panel"):
         claim_review(other, actor=anna)
     say(panel, bob)
     free = Review.objects.get(panel=panel, state=ReviewState.WAITING)
-    with pytest.raises(ReviewHeld, match="another seat"):
+    with pytest.raises(ReviewHeld, match="You are already a reviewer on this panel"):
         claim_review(free, actor=bob)
 
 
@@ -299,7 +299,7 @@ def test_what_the_page_of_the_run_is_told_live_does_not_tell_it_either(panel: Pa
     secretly(panel, anna)
     member = Membership.objects.get(user=anna.user, project=panel.project)
     drawn = "".join(fragment.html for fragment in fragments_of(tell(fresh(panel).run), membership=member))
-    assert f"{anna.label} has decided, one of 3" in drawn
+    assert f"{anna.label} has decided (1 of 3)" in drawn
     assert SECRET_REASON not in drawn
     assert "overruled" not in drawn
 
@@ -346,7 +346,7 @@ def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judg
     # One of them always said the same, so that chance alone would agree as often.
     assert "0.000" in page
     assert page.count("Agreed</span>") == 3
-    assert page.count("Differed</span>") == 2
+    assert page.count("Disagreed</span>") == 2
 
 
 # Over REST.

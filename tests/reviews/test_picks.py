@@ -89,15 +89,27 @@ def test_sent_back_the_run_makes_another_attempt_from_what_the_person_said() -> 
 @pytest.mark.parametrize(
     ("decision", "more", "said"),
     [
-        ("approve", {"attempt": 2}, "Approving keeps attempt 1"),
-        ("approve", {"verdict": VerdictName.REVISE}, "Approving keeps attempt 1 with PASS"),
-        ("approve", {"score": 99}, "Approving keeps attempt 1 with PASS"),
+        (
+            "approve",
+            {"attempt": 2},
+            "Approving selects attempt 1. To select another one, overrule with PASS.",
+        ),
+        (
+            "approve",
+            {"verdict": VerdictName.REVISE},
+            "Approving selects attempt 1 with PASS. To change verdict, score or issues, overrule.",
+        ),
+        (
+            "approve",
+            {"score": 99},
+            "Approving selects attempt 1 with PASS. To change verdict, score or issues, overrule.",
+        ),
         ("overrule", {"verdict": VerdictName.PASS, "attempt": 3}, "no attempt 3; it made 1, 2"),
         ("overrule", {"verdict": VerdictName.REJECT, "attempt": 2}, "picked with PASS"),
         ("overrule", {"verdict": VerdictName.REVISE, "attempt": 2, "reason": "x"}, "picked with PASS"),
         ("overrule", {"attempt": 2}, "picked with PASS"),
-        ("overrule", {"verdict": VerdictName.REVISE}, "Say what is to be revised"),
-        ("overrule", {}, "Overruling needs a verdict"),
+        ("overrule", {"verdict": VerdictName.REVISE}, "Describe what to revise. The next attempt is based on it."),
+        ("overrule", {}, "Overruling requires a verdict."),
     ],
 )
 def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(
@@ -190,18 +202,18 @@ def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer
     assert review.run.best_attempt.number == 2
     told = reviewer.get(address(review)).text
     assert "selected attempt 2" in told
-    assert told.count("Kept by") == 1
+    assert told.count("Selected by") == 1
     run_page = reviewer.get(f"/p/picks/runs/{review.run_id}/").text
     assert "selected attempt 2" in run_page
     assert "the critic" not in run_page
-    assert "Attempt 1 selected, not settled" in run_page
+    assert "Attempt 1 selected, evidence inconclusive" in run_page
     assert "Tests written by a model" in run_page
-    assert "random check" not in run_page
+    assert "Verdicts appear here when the critic rejects" not in run_page
 
 
 @pytest.mark.parametrize(
     ("pick", "verdict", "said"),
-    [("none", "REJECT", "found no attempt"), ("back", "REVISE", "sent it back")],
+    [("none", "REJECT", "accepted no attempt"), ("back", "REVISE", "sent it back")],
 )
 def test_none_is_right_and_sending_back(reviewer: Client, project: Project, pick: str, verdict: str, said: str) -> None:
     review = when.claims(reviewer, unsettled_pick(project))

@@ -40,7 +40,17 @@ def causes(page: str) -> str:
 
 def test_the_verdict_is_told_with_its_parts_its_judge_and_what_it_says(client: Client) -> None:
     said = section(page_of(client, revised("desk")), "verdict")
-    for told in ("Critic", "80<", "20 % sure", "Completeness", "Correctness", "No title", "Add one", "Short", "Dry"):
+    for told in (
+        "Critic",
+        "80<",
+        "Confidence 20 %",
+        "Completeness",
+        "Correctness",
+        "No title",
+        "Add one",
+        "Short",
+        "Dry",
+    ):
         assert told in said, told
     assert said.count("<meter") == 2
 
@@ -91,15 +101,32 @@ def test_similar_entries_of_the_notebook_are_told_with_the_words_that_they_share
 @pytest.mark.parametrize(
     ("made", "told"),
     [
-        (revised, ("The attempt is accepted and the run succeeds.", "attempt 3 is made from the issues")),
-        (rejected, ("Your instructions come first on the ticket.", "The run ends as rejected.", "attempt 2 is made")),
+        (
+            revised,
+            (
+                "The attempt is accepted and the run succeeds.",
+                "Sent back with a rewind ticket; attempt 3 addresses the issues.",
+            ),
+        ),
+        (
+            rejected,
+            (
+                "Your instructions come first on the ticket.",
+                "The run ends as rejected.",
+                "Sent back with a rewind ticket; attempt 2 addresses the issues.",
+            ),
+        ),
         (
             audited,
-            ("Only recorded: the run has ended", "A new run does it again", "3 attempts and 10,000 tokens"),
+            (
+                "Recorded only: the run has ended and does not change.",
+                "A new run redoes the task with the issues on its ticket, within",
+                "A new run redoes the task with the issues on its ticket, within 3 attempts and 10,000 tokens.",
+            ),
         ),
-        (seat, ("It counts once all 3 reviewers have said theirs", "The run ends as rejected.")),
-        (handed_in, ("attempt 2 is made from the issues",)),
-        (asked_about, ("Only recorded: the run has ended",)),
+        (seat, ("Takes effect when all 3 reviewers have decided and agree.", "The run ends as rejected.")),
+        (handed_in, ("Sent back with a rewind ticket; attempt 2 addresses the issues.",)),
+        (asked_about, ("Recorded only: the run has ended and does not change.",)),
     ],
 )
 def test_each_kind_of_item_says_what_a_decision_causes(client: Client, made: Any, told: tuple[str, ...]) -> None:
@@ -110,7 +137,7 @@ def test_each_kind_of_item_says_what_a_decision_causes(client: Client, made: Any
 
 def test_what_it_says_of_the_last_attempt_is_what_happens(client: Client) -> None:
     review = revised("desk", limits={"max_iterations": 2})
-    assert "No attempt is left: the run ends" in causes(page_of(client, review))
+    assert "No attempts remaining: the run ends with its best attempt." in causes(page_of(client, review))
     held = when.claims(client, review)
     typed = {"lease_token": str(held.lease_token), "decision": "overrule", "verdict": "REVISE", "reason": "Again"}
     client.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
@@ -123,10 +150,10 @@ def test_it_says_why_it_is_here_by_rule_by_chance_and_by_note(client: Client) ->
     assert "Policy rule 1, “<bdi>All by three</bdi>”" in by_rule
     assert "requires 3 blind reviewers" in by_rule
     by_chance = page_of(Client(), audited("drawn"))
-    assert re.search(r"Drawn by chance: 0\.\d{4}, below the share of 100 %", by_chance)
+    assert re.search(r"Sampled at random: 0\.\d{4} is below the sampling rate of 100 %", by_chance)
     asked = page_of(Client(), asked_about("asked"))
     assert "A review was requested" in asked
-    assert "ada says:" in asked
+    assert "Note by ada:" in asked
     assert "Please look at the last line." in asked
 
 

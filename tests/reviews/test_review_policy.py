@@ -178,7 +178,7 @@ def test_rules_are_rearranged_as_they_were_typed_and_nothing_is_saved(
         ({"score_from": "many"}, "Enter a number from 0 to 100."),
         ({"score_from": "70", "score_below": "70"}, "Must be lower than the upper score limit."),
         ({"confidence_below": "200"}, "Enter a number from 0 to 100."),
-        ({"cost_from_usd": "-1"}, "An amount from 0"),
+        ({"cost_from_usd": "-1"}, "Enter an amount of 0 or more with at most six decimals."),
         ({"share": "0"}, "Enter a number above 0 and at most 100."),
         ({"share": "nan"}, "Enter a number above 0 and at most 100."),
         ({"reviewers": "6"}, "Enter a whole number from 1 to 5."),
@@ -207,7 +207,7 @@ def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
     [
         (0.01, "0", "Must be above 0: verdicts that need no review are still audited."),
         (0.0, "0", "Must be above 0: verdicts that need no review are still audited."),
-        (0.05, "4.9", "At least 0.05 (5 %) while a rule lets verdicts stand"),
+        (0.05, "4.9", "Must be at least 0.05 (5 %) while a rule skips reviews"),
         (0.05, "5", ""),
     ],
 )

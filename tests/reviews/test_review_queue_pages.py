@@ -108,7 +108,7 @@ def test_what_cannot_be_understood_is_said_and_left_out(
     page = browser.get(QUEUE, query)
     assert page.status_code == 200
     for name in query:
-        assert f"The filter “{name}” is not understood." in page.text
+        assert f"Unknown filter “{name}”." in page.text
     assert shown(page.text, reviews) == [0]
 
 
@@ -170,7 +170,7 @@ def test_an_opinion_of_a_blind_panel_is_told_to_nobody_else(browser: Client, pro
     said = {"state": ReviewState.DECIDED, "decision": "overrule", "decided_at": timezone.now()}
     Review.objects.filter(pk=first.pk).update(**who, **said)
     page = browser.get(QUEUE, {"view": "decided"}).text
-    assert f"{other.label} has given an opinion" in page
+    assert f"{other.label} submitted an opinion" in page
     assert "overruled" not in page
     Panel.objects.update(state=PanelState.SETTLED)
     assert f"{other.label} overruled" in browser.get(QUEUE, {"view": "decided"}).text

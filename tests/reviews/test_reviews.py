@@ -92,7 +92,7 @@ def test_sending_back_without_a_word_is_refused_and_changes_nothing(review: Revi
 def test_approving_changes_nothing_and_says_so_where_it_was_asked_to(review: Review, actor: Actor) -> None:
     held = claim_review(review, actor=actor)
     other = DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE, score=99)
-    with pytest.raises(InvalidInput, match="overrule to change"):
+    with pytest.raises(InvalidInput, match="Approving does not change verdict"):
         decide_review(review, other, actor=actor)
 
 
@@ -107,7 +107,7 @@ def test_a_decision_after_the_lease_ran_out_is_refused_even_where_nobody_took_ov
 ) -> None:
     held = claim_review(review, actor=actor)
     Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    with pytest.raises(ReviewLeaseLost, match="run out"):
+    with pytest.raises(ReviewLeaseLost, match="Your lock on this review expired"):
         decide_review(review, approve(held), actor=actor)
     with pytest.raises(ReviewLeaseLost):
         keep_review(review, lease_token=held.lease_token or uuid4())

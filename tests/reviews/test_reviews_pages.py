@@ -57,7 +57,7 @@ def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, pro
     assert Run.objects.get(pk=review.run_id).state == "queued"
     assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{following.pk}/"
     assert "You agreed with the critic: Pass. The run succeeds." in page.text
-    assert f'<a href="/p/desk/runs/{review.run_id}/">Watch the run</a>' in page.text
+    assert f'<a href="/p/desk/runs/{review.run_id}/">View run</a>' in page.text
 
 
 def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: Project) -> None:
@@ -78,9 +78,9 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
     ("wrong", "said"),
     [
         ({"decision": ""}, "Choose agree or overrule."),
-        ({"decision": "overrule"}, "Overruling needs a verdict"),
+        ({"decision": "overrule"}, "Overruling requires a verdict."),
         ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "Enter a score from 0 to 100."),
-        ({"decision": "overrule", "verdict": "REVISE"}, "Say what is to be revised"),
+        ({"decision": "overrule", "verdict": "REVISE"}, "Describe what to revise. The next attempt is based on it."),
     ],
 )
 def test_an_unclear_decision_is_refused_with_all_kept(
@@ -101,7 +101,7 @@ def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: C
     typed = decision(review, decision="overrule", verdict="REVISE", reason="My long reason") | issues("Mine")
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
     assert page.status_code == 409
-    assert "has run out" in page.text
+    assert "Your lock on this review expired. Nothing was changed. Claim it again." in page.text
     assert "My long reason" in page.text
     assert 'value="Mine"' in page.text
     assert "Claim again" in page.text
@@ -123,9 +123,9 @@ def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, projec
     Run.objects.update(prompt_tokens=900, completion_tokens=80, active_s=9)
     assert "Remaining: 2 attempts, 9,020 tokens, 21 s." in reviewer.get(address).text
     Run.objects.update(active_s=29)
-    assert "1.0 s are left. This may not be enough for another attempt." in reviewer.get(address).text
+    assert "1.0 s. This may not be enough for another attempt." in reviewer.get(address).text
     Run.objects.update(attempts_made=3)
-    assert "Remaining: 0 attempts, 9,020 tokens, 1.0 s. If you ask for a revision, the run ends." in (
+    assert "Remaining: 0 attempts, 9,020 tokens, 1.0 s. Requesting a revision ends the run." in (
         reviewer.get(address).text
     )
 
@@ -208,7 +208,7 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     address = f"/p/desk/reviews/{held.pk}/decision/"
     answer = reviewer.post(address, decision(held) | issue("Mine <b>"))
     assert answer.status_code == 400
-    assert "to change them is to overrule" in answer.text
+    assert "You agreed but changed the issues, which requires Overrule." in answer.text
     assert 'value="overrule" data-key="o" checked' in answer.text
     assert 'value="Mine &lt;b&gt;"' in answer.text
     as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
@@ -225,7 +225,10 @@ def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Cli
     assert Review.objects.get(pk=held.pk).lease_until == until
     assert 30 <= int(answer.text.split('data-left-s="')[1].split('"')[0]) <= 40
     Review.objects.filter(pk=held.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert "has run out" in reviewer.post(f"/p/desk/reviews/{held.pk}/heartbeat/", look).text
+    assert (
+        "Your lock on this review expired. Nothing was changed. Claim it again."
+        in reviewer.post(f"/p/desk/reviews/{held.pk}/heartbeat/", look).text
+    )
 
 
 def test_the_items_of_a_view_lead_to_each_other_and_claim_nothing(reviewer: Client, project: Project) -> None:
@@ -261,7 +264,7 @@ def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, revie
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/", follow=True).text
     review.refresh_from_db()
     assert review.state == ReviewState.CLAIMED
-    assert "Undone, with all that followed." in page
+    assert "Decision undone, with its effects." in page
     assert "Half as long." in page, "what was decided is in the form"
     assert 'name="verdict" value="REVISE" data-key="2" checked' in page
     assert f'value="{review.lease_token}"' in page
@@ -303,9 +306,9 @@ def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project
     member = Membership.objects.get(user_id=reviewer.session["_auth_user_id"])
     skip_review(other, actor=Actor(user=member.user))
     page = reviewer.get("/p/desk/reviews/").text
-    assert "You skipped “Passed over”." in page
+    assert "Skipped “Passed over”." in page
     assert "You overruled" not in page
     reviewer.post(f"/p/desk/reviews/{other.pk}/skip/", {"undo": "1"})
     page = reviewer.get("/p/desk/reviews/").text
-    assert "You skipped" not in page
+    assert "”. It remains open for other reviewers." not in page
     assert "You overruled" in page

@@ -115,7 +115,7 @@ def test_an_agent_is_told_when_it_asks_and_not_before(caller: Caller, reviewer: 
 
     decide(reviewer, review, "approve")
     assert caller.get(f"runs/{run.pk}").body["next"]["ticket"]["ticket_id"]
-    assert "has been told" in undo(reviewer, review).body["detail"]
+    assert "The agent or pipeline was already notified." in undo(reviewer, review).body["detail"]
     handed_in(run, "second")
 
 

@@ -296,7 +296,7 @@ def test_a_key_takes_back_what_it_decided_and_not_what_a_namesake_did() -> None:
 def test_what_is_not_decided_cannot_be_taken_back() -> None:
     review = waiting(BAD)
     actor = person(review)
-    with pytest.raises(Conflict, match="not decided yet"):
+    with pytest.raises(Conflict, match="The review is still undecided"):
         undo_decision(review, actor=actor)
     claimed(review, actor)
     decide(review, actor, "close")

@@ -89,12 +89,12 @@ def test_a_later_decision_stands_until_it_is_taken_back_itself() -> None:
     run = gone_on(given.scripted_run({"attempt-1/answer": "first", **answers}, project=project))
     first, actor = decided(Review.objects.get(run=run), "redo", instructions="Again.")
     second, other = decided(Review.objects.get(run=run, attempt__number=2), "close")
-    refusal = refused(first, actor, f"{other.label} has decided about attempt 2 since; take that back first")
+    refusal = refused(first, actor, f"{other.label} decided on attempt 2 afterwards. Undo that decision first")
     assert first.step is not None
     assert refusal.from_step == first.step.seq
 
     again = undo_decision(second, actor=other)
-    refused(first, actor, f"{other.label} is judging attempt 2, which was made since")
+    refused(first, actor, f"{other.label} is reviewing the later attempt 2")
     assert again.lease_token is not None
     release_review(again, lease_token=again.lease_token, actor=other)
     undo_decision(first, actor=actor)
@@ -113,13 +113,13 @@ def test_an_attempt_handed_in_since_and_none_before() -> None:
     decide(review, actor, "approve")
     gone_on(run)
     hand_in_attempt(run, AttemptInput(content="second"), actor=Actor())
-    refused(Review.objects.get(pk=review.pk), actor, "handed in its next attempt")
+    refused(Review.objects.get(pk=review.pk), actor, "The agent already submitted its next attempt.")
 
 
 def test_a_cancelled_run() -> None:
     review, actor = decided_and_queued()
     cancel_run(review.run, actor=actor)
-    refused(review, actor, "cancelled since")
+    refused(review, actor, "The run was canceled afterwards.")
 
 
 def decided_and_queued() -> tuple[Review, Actor]:
@@ -132,7 +132,7 @@ def decided_and_queued() -> tuple[Review, Actor]:
 def test_a_run_ordered_again_since() -> None:
     review, actor = decided(waiting(BAD), "accept", reason="Good.")
     redo_run(review.run, RedoInput(instructions="Half as long."), actor=actor)
-    refused(review, actor, f"{actor.label} has ordered the run again since")
+    refused(review, actor, f"{actor.label} ordered a redo of the run afterwards.")
 
 
 def test_a_run_forked_from_a_step_that_would_go_and_from_none_that_stays() -> None:
@@ -141,7 +141,7 @@ def test_a_run_forked_from_a_step_that_would_go_and_from_none_that_stays() -> No
     fork_run(review.run, ForkInput(from_step=review.step.seq), actor=actor)
     before = Review.objects.get(pk=review.pk)
     fork_run(review.run, ForkInput(from_step=review.step.seq + 2), actor=actor)
-    refused(before, actor, f"{actor.label} has forked the run")
+    refused(before, actor, f"{actor.label} forked the run from a later step.")
     Run.objects.filter(parent=review.run, forked_from_step=review.step.seq + 2).delete()
     assert undo_decision(review, actor=actor).state == "claimed"
 
@@ -150,14 +150,14 @@ def test_a_corrected_class() -> None:
     review, actor = reflected()
     report = Report.objects.get(run=review.run)
     correct_class(report, CorrectionInput(type=ErrorClass.MODEL_CAPABILITY, reason="I read it"), actor=actor)
-    refused(review, actor, f"{actor.label} has corrected the class")
+    refused(review, actor, f"{actor.label} corrected the error class afterwards.")
 
 
 @pytest.mark.parametrize("decision", [InstructionDecision.ACCEPT, InstructionDecision.DECLINE])
 def test_an_instruction_that_was_decided_on(decision: InstructionDecision) -> None:
     review, actor = reflected()
     decide_instruction(AgentInstruction.objects.get(), InstructionInput(decision=decision), actor=actor)
-    refused(review, actor, f"{actor.label} has decided on the instruction")
+    refused(review, actor, f"{actor.label} already decided on the resulting instruction.")
 
 
 def test_an_entry_that_the_notebook_has_taken_up() -> None:
@@ -171,7 +171,7 @@ def test_an_entry_that_the_notebook_has_taken_up() -> None:
         run = gone_on(given.scripted_run(answers, project=project, **task))
         review, actor = decided(Review.objects.get(run=run), "approve")
     Entry.objects.update(state="approved")
-    refused(review, actor, "notebook has taken up the entry")
+    refused(review, actor, "The resulting notebook entry “")
 
     # Known by its words alone, it was counted there as well.
     Entry.objects.filter(kind="lesson").delete()
@@ -180,7 +180,7 @@ def test_an_entry_that_the_notebook_has_taken_up() -> None:
     review, actor = decided(Review.objects.get(run=run), "approve")
     assert Entry.objects.get(kind="anti_pattern").occurrences == 2
     Entry.objects.update(state="approved")
-    refused(review, actor, "notebook has taken up the entry")
+    refused(review, actor, "The resulting notebook entry “")
 
 
 def test_a_closed_ticket() -> None:
@@ -191,13 +191,13 @@ def test_a_closed_ticket() -> None:
     review, actor = decided(Review.objects.get(run=run), "approve")
     hand = Ticket.objects.get(run=run)
     close_ticket(hand, ClosingInput(reason="No use."), actor=actor)
-    refused(review, actor, "cancelled since")
+    refused(review, actor, "The run was canceled afterwards.")
 
 
 def test_a_loop_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     review, actor = decided(waiting(BAD), "accept", reason="Good.")
     monkeypatch.setitem(catalogue.VERSIONS, Mode(review.run.spec["mode"]), 99)
-    refused(review, actor, "loop was changed")
+    refused(review, actor, "The review loop changed after this run started, so the run cannot resume from there.")
 
 
 def with_a_tool(tool: str, **arguments: str) -> dict[str, str]:
@@ -218,7 +218,7 @@ def test_a_tool_of_the_outside_that_was_called() -> None:
         )
         review, actor = decided(Review.objects.get(run=run), "approve")
     assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
-    refused(review, actor, "tool lookup was called since")
+    refused(review, actor, "tool lookup was called afterwards")
 
 
 def test_a_built_in_tool_is_none_of_the_outside() -> None:
@@ -237,7 +237,7 @@ def test_what_was_decided_before_this_was_kept_stands() -> None:
     """Rows from before decisions could be taken back do not know after which event everything followed from them."""
     review, actor = decided(waiting(BAD), "accept", reason="Enough.")
     Review.objects.filter(pk=review.pk).update(decided_seq=None)
-    refused(review, actor, "It was decided before decisions could be taken back")
+    refused(review, actor, "The decision was made before undo was supported.")
 
 
 # Beside people who are at work on what came of the decision: nothing is taken from under their hands.
@@ -255,7 +255,7 @@ def test_what_somebody_is_judging_now_is_not_taken_away() -> None:
     first, actor, second = two_rejected()
     other = person(second)
     claim_review(second, actor=other)
-    with pytest.raises(StillStands, match=f"{other.label} is judging attempt 2"):
+    with pytest.raises(StillStands, match=f"{other.label} is reviewing the later attempt 2"):
         undo_decision(first, actor=actor)
     decide(second, other, "accept", reason="Enough.")
 
@@ -275,7 +275,7 @@ def test_a_review_that_somebody_has_commented_on_stays() -> None:
     first, actor, second = two_rejected()
     other = person(second)
     add_comment(second.project, About.REVIEW, second.pk, CommentInput(text="Look at the dates."), actor=other)
-    with pytest.raises(StillStands, match=f"{other.label} has commented on attempt 2"):
+    with pytest.raises(StillStands, match=f"{other.label} commented on attempt 2"):
         undo_decision(first, actor=actor)
     Comment.objects.update(text="", deleted_at=timezone.now())
     undo_decision(first, actor=actor)
@@ -285,10 +285,10 @@ def test_who_comes_a_moment_too_late_is_told_that_it_is_gone() -> None:
     first, actor, second = two_rejected()
     other = person(second)
     undo_decision(first, actor=actor)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="not found"):
         claim_review(second, actor=other)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="not found"):
         skip_review(second, actor=other)
-    with pytest.raises(NotFound, match="gone"):
+    with pytest.raises(NotFound, match="not found"):
         undo_decision(second, actor=other)
     assert isinstance(lost(second), NotFound)

@@ -139,7 +139,7 @@ def test_the_form_begins_with_the_critics_ratings_and_keeps_what_was_typed(clien
     answer = client.post(address, typed)
     again = " ".join(answer.content.decode().split())
     assert answer.status_code == 400
-    assert "Rate this one, too" in again
+    assert "Rate this criterion: one of" in again
     assert 'name="rating.correct" value="2" data-worth="25.0" checked' in again
 
 

@@ -172,9 +172,15 @@ def test_what_was_typed_is_saved_as_a_version_with_keys_of_its_names(client: Cli
         ({"name": ""}, "Enter 1 to 120 characters."),
         ({"name": "A", "weight": "no"}, "Enter a number above 0 and at most 100."),
         ({"name": "A", "points": "1"}, "Enter a whole number from 2 to 10."),
-        ({"name": "A", "scale": "category", "choices": "Yes"}, "One a line, two at least"),
-        ({"name": "A", "scale": "category", "choices": "Yes = 100"}, "One a line, two at least"),
-        ({"name": "A", "scale": "text"}, "texts alone give no score"),
+        (
+            {"name": "A", "scale": "category", "choices": "Yes"},
+            "Enter at least two categories, one per line, each with its score: Ready = 100",
+        ),
+        (
+            {"name": "A", "scale": "category", "choices": "Yes = 100"},
+            "Enter at least two categories, one per line, each with its score: Ready = 100",
+        ),
+        ({"name": "A", "scale": "text"}, "At least one criterion must be scored: remarks alone give no score."),
         ({"name": "A", "scale": "stars"}, "Choose a scale."),
     ],
 )
@@ -197,7 +203,7 @@ def test_who_saves_over_a_newer_version_is_told_and_keeps_what_was_typed(client:
     page = answer.content.decode()
     assert answer.status_code == 409
     assert 'value="Mine"' in page
-    assert "Somebody changed the rubric meanwhile" in page
+    assert "The rubric was changed in the meantime. Nothing was saved." in page
     assert 'name="number" value="1"' in page
 
 

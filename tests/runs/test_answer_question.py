@@ -79,5 +79,5 @@ def test_a_run_that_ends_takes_its_question_back() -> None:
     question = waiting_question(given.project())
     cancel_run(question.run, actor=Actor())
     assert Question.objects.get().state == QuestionState.WITHDRAWN
-    with pytest.raises(AlreadyAnswered, match="no longer asked"):
+    with pytest.raises(AlreadyAnswered, match="The run has ended and no longer needs an answer"):
         answer_question(question, AnswerInput(choice=Choice.SKIP), actor=Actor())

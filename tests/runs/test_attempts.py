@@ -153,7 +153,7 @@ def test_an_attempt_out_of_turn_is_told_to_come_back(caller: Caller) -> None:
 def test_an_attempt_under_another_number_is_refused(caller: Caller) -> None:
     refused = hand_in(caller, asked(caller), attempt=2)
     then.refused(refused, 409)
-    assert "waits for attempt 1" in refused.body["detail"]
+    assert "The run is waiting for attempt 1, not attempt" in refused.body["detail"]
 
 
 def test_the_same_attempt_again_changes_nothing_and_another_one_is_refused(caller: Caller) -> None:
@@ -165,7 +165,9 @@ def test_the_same_attempt_again_changes_nothing_and_another_one_is_refused(calle
     assert (again.status, again.body["run"]["outcome"]) == (200, "succeeded")
     refused = hand_in(caller, run, "other", attempt=1)
     then.refused(refused, 409)
-    assert "with other content" in refused.body["detail"]
+    assert (
+        "was already submitted with different content. The earlier submission is unchanged." in refused.body["detail"]
+    )
     assert Attempt.objects.get().content == given.RIGHT
 
 

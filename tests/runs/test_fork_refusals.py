@@ -44,7 +44,7 @@ def test_a_random_draw_cannot_be_edited() -> None:
     run.save()
     advanced(run)
     draw = step_of(run, "attempt-1/audit-draw")
-    with pytest.raises(InvalidInput, match="nothing was forked") as refusal:
+    with pytest.raises(InvalidInput, match="no fork was created") as refusal:
         forked(run, draw.seq, result={"value": 0.9})
     assert refusal.value.errors[0]["field"] == "result"
     # What was put up for an audit stays the parent's: the fork asks nobody again.

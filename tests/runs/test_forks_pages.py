@@ -113,9 +113,9 @@ def test_json_that_is_none_comes_back_as_it_was(client: Client) -> None:
     run = told_run("nojson", {"attempt-1/answer": "def f(x): return 2"}, tests=tests)
     given.logged_in(client, run.project)
     for data, said in (
-        ('{"results": [', "Not JSON"),
+        ('{"results": [', "Invalid JSON:"),
         ('{"results": []}', "results: "),
-        ("[" * 100_000, "Not JSON that can be read"),
+        ("[" * 100_000, "Invalid JSON: a number is too long, or nesting is too deep."),
         ("[]", "Must be a JSON object."),
     ):
         response = posted(client, run, 2, change="result", data=data)

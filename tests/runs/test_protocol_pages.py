@@ -140,5 +140,5 @@ def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run)
     assert done.redirect_chain[-1][0] == f"/p/six/runs/{child.pk}/"
     assert "<script>alert" not in done.text
     of_parent = client.get(f"/p/six/runs/{run.pk}/").text
-    assert f'/p/six/runs/{child.pk}/">Ordered again</a>' in of_parent
+    assert f'/p/six/runs/{child.pk}/">Redo requested</a>' in of_parent
     assert "Forked" not in of_parent

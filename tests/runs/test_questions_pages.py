@@ -27,7 +27,7 @@ def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
     assert "4.2 %" in client.get(address).content.decode()
     late = client.post(f"{address}answer/", {"choice": "answer", "text": "5 %"})
     assert late.status_code == 409
-    assert "has answered this already" in late.content.decode()
+    assert "has already answered this. Nothing was changed." in late.content.decode()
 
 
 def test_hostile_text_is_shown_as_text(client: Client) -> None:

@@ -51,9 +51,9 @@ def test_a_silent_worker_is_told_of(client: Client) -> None:
     assert "The worker stopped; waiting for another worker." in gone
     due = timezone.now() + timedelta(minutes=1)
     again = page_with(worker_deaths=4, not_before=due)
-    assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
+    assert f"4 workers in a row crashed on this run; waiting until {due:%H:%M:%S} UTC to retry." in again
     asked = page_with(worker_deaths=0, waiting_for=PROVIDER_ASKED)
-    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in asked
+    assert f"Waiting until {due:%H:%M:%S} UTC, as requested by the model provider. No cost while waiting." in asked
 
 
 def test_hostile_text_is_inert_everywhere(client: Client) -> None:

@@ -61,18 +61,10 @@ def found(typed: str, role: Role = Role.ADMIN) -> list[str]:
 @pytest.mark.parametrize(
     ("typed", "title"),
     [
-        ("new task", "New task"),
         ("task", "New task"),
         ("create key", "API keys"),
-        ("review policy", "Review policy"),
-        ("language", "Your profile"),
-        ("dark", "Your profile"),
         ("2fa", "Two-factor login"),
-        ("新建任务", "New task"),
         ("任务", "New task"),
-        ("密钥", "API keys"),
-        ("个人", "Your profile"),
-        ("invite", "Members"),
         ("export", "Import and export"),
     ],
 )

@@ -40,7 +40,7 @@ def test_only_the_kinds_that_are_named_are_searched(things: Things) -> None:
 
 @pytest.mark.parametrize(
     ("query", "field"),
-    [({}, "q"), ({"q": "a" * 201}, "q"), ({"q": "a\x00"}, "q"), ({"q": "a", "kinds": "runs,pages"}, "kinds")],
+    [({"q": "a" * 201}, "q"), ({"q": "a\x00"}, "q"), ({"q": "a", "kinds": "runs,pages"}, "kinds")],
 )
 def test_what_cannot_be_read_is_named(query: dict[str, str], field: str) -> None:
     answer = given.caller().get("search", **query)
@@ -48,11 +48,10 @@ def test_what_cannot_be_read_is_named(query: dict[str, str], field: str) -> None
     assert then.named_fields(answer) == [field]
 
 
-@pytest.mark.parametrize("letter", ["\ufdfa", "\u3300"])
-def test_what_is_longer_in_usual_letters_is_found_like_any_other(letter: str) -> None:
+def test_what_is_longer_in_usual_letters_is_found_like_any_other() -> None:
     caller = given.caller()
-    run = given.submitted_run(caller.project, external_id=letter * 200)
-    (group,) = caller.get("search", q=letter * 200).body["groups"]
+    run = given.submitted_run(caller.project, external_id="\ufdfa" * 200)
+    (group,) = caller.get("search", q="\ufdfa" * 200).body["groups"]
     assert [(one["id"], one["match"]) for one in group["results"]] == [(str(run.pk), "exact")]
 
 

@@ -2,12 +2,9 @@
 
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from reflection_app.core.audit import Actor
-from reflection_app.teams.members import create_invitation
 from tests import given
 
 pytestmark = pytest.mark.django_db
@@ -24,15 +21,6 @@ def test_a_lost_password_is_asked_for_later(client: Client) -> None:
     answer = client.post("/account/password/lost/", {"email": "a@b.example"})
     assert (answer.status_code, SAID in answer.text) == (503, True)
     assert answer["Retry-After"]
-
-
-def test_no_account_is_made_uncounted(client: Client) -> None:
-    made = create_invitation(given.project("team"), role="viewer", actor=Actor())
-    client.get(f"/invitations/{made.secret}/")
-    typed = {"username": "new-one", "email": "", "password1": given.PASSWORD, "password2": given.PASSWORD}
-    answer = client.post("/account/signup/", typed)
-    assert (answer.status_code, SAID in answer.text) == (503, True)
-    assert not User.objects.exists()
 
 
 def test_nobody_gets_past_the_second_factor_uncounted(client: Client) -> None:

@@ -26,7 +26,7 @@ from reflection_app.teams.demo.loading import REVIEWERS
 from reflection_app.teams.demo.removing import remove_demo
 from reflection_app.teams.models import Notification
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("committing")]
 
 
 def first_start(*, show_password: bool = True, with_demo: bool = False) -> str:

@@ -23,13 +23,6 @@ def test_a_member_lands_in_the_first_project(client: Client) -> None:
     assert response.redirect_chain[-1][0] == "/p/first/"
 
 
-def test_a_wrong_password_is_said_and_the_name_kept(client: Client) -> None:
-    given.user("ann")
-    response = client.post("/login/", {"username": "ann", "password": "wrong"})
-    assert "Name and password do not match" in response.text
-    assert 'value="ann"' in response.text
-
-
 def test_a_login_link_works_once_and_only_by_post(client: Client) -> None:
     user = given.member(given.project("first"))
     path = one_time_login_path(user)
@@ -66,13 +59,6 @@ def test_a_forged_login_link_is_refused(client: Client, path: str) -> None:
     given.user()
     assert client.get(path).status_code == 404
     assert client.post(path).status_code == 404
-
-
-def test_logging_out_takes_a_post(client: Client) -> None:
-    client.force_login(given.user())
-    assert client.get("/logout/").status_code == 405
-    assert client.post("/logout/").status_code == 302
-    assert "_auth_user_id" not in client.session
 
 
 def test_errors_have_the_same_look() -> None:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models import IdempotentAnswer, Membership, Role, digest_of
-from reflection_app.teams.members import accept_invitation
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.models import IdempotentAnswer, Membership, Role
 from reflection_app.teams.models import Invitation
 from tests import given, then
 from tests.api.caller import Caller
@@ -26,37 +25,6 @@ def test_a_key_makes_and_changes_no_admin(admin: Caller) -> None:
 @pytest.mark.parametrize("user_id", ["0", "99999999999999999999", "2147483648", "nobody", "-1", "007x"])
 def test_an_id_that_nobody_has_is_not_found(admin: Caller, user_id: str) -> None:
     then.refused(admin.call("DELETE", f"members/{user_id}"), 404)
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"role": "king"}, "role"),
-        ({"days": 0}, "days"),
-        ({"days": 91}, "days"),
-        ({"email": "x"}, "email"),
-        ({"owner": True}, "owner"),
-    ],
-)
-def test_an_invitation_that_makes_no_sense_is_refused_at_its_field(
-    admin: Caller, body: dict[str, object], field: str
-) -> None:
-    answer = admin.post("invitations", body)
-    then.refused(answer, 400)
-    assert then.named_fields(answer) == [field]
-    assert not Invitation.objects.exists()
-
-
-def test_an_invitation_is_made_listed_used_and_gone(admin: Caller) -> None:
-    made = admin.post("invitations", {"role": "viewer", "days": 3})
-    assert made.status == 201
-    secret = made.body["link"].rstrip("/").rpartition("/")[2]
-    [listed] = admin.get("invitations").body["results"]
-    assert listed == {name: value for name, value in made.body.items() if name != "link"}
-    user = given.user()
-    accept_invitation(digest_of(secret), actor=Actor(user=user))
-    assert Membership.objects.get(user=user, project=admin.project).role == Role.VIEWER
-    assert admin.get("invitations").body["results"] == []
 
 
 def test_a_repeated_request_makes_no_second_invitation_and_keeps_no_secret(admin: Caller) -> None:

@@ -77,7 +77,7 @@ def test_the_key_is_shown_once_and_in_every_snippet(admin: Client) -> None:
     assert key.hint in again
 
 
-def test_the_curl_snippet_submits_a_task_and_the_check_turns_green(admin: Client, client: Client) -> None:
+def test_the_curl_snippet_submits_a_task_and_the_check_turns_green(admin: Client) -> None:
     address = create_key(admin)
     command = shlex.split(snippet(admin.get(address).text, "curl").replace("\\\n", ""))
     assert "Waiting" in admin.get(address).text

@@ -30,10 +30,7 @@ WEATHER: dict[str, Any] = {
     ("wrong", "field"),
     [
         ({"name": "has space"}, "name"),
-        ({"name": "1st"}, "name"),
         ({"name": "import-mcp"}, "name"),
-        ({"kind": "soap"}, "kind"),
-        ({"timeout_s": 0}, "timeout_s"),
         ({"timeout_s": 1000}, "timeout_s"),
         ({"parameters": {"type": "string"}}, "parameters"),
         ({"parameters": {"type": "object", "properties": {"city": {"type": "town"}}}}, "parameters"),
@@ -44,9 +41,7 @@ WEATHER: dict[str, Any] = {
         ({"config": {"url": "http://{city}.example/"}}, "config.url"),
         ({"config": {"url": "http://127.0.0.1/{town}"}}, "config.url"),
         ({"config": {"url": "http://127.0.0.1/{city"}}, "config.url"),
-        ({"config": {"url": "http://10.0.0.1/"}}, "config.url"),
         ({"config": {"url": "http://169.254.169.254/latest"}}, "config.url"),
-        ({"config": {"url": "file:///etc/passwd"}}, "config.url"),
         ({"config": {"url": "http://127.0.0.1/", "headers": {"Host": "x"}}}, "config.headers"),
         ({"config": {"url": "http://127.0.0.1/", "headers": {"X-A": "a\r\nb"}}}, "config.headers"),
         ({"config": {"url": "http://127.0.0.1/", "headers": {"Authorization": "Bearer abc"}}}, "config.headers"),
@@ -120,9 +115,11 @@ def test_the_tools_of_a_server_are_imported_and_renewed(admin: Caller, mcp_serve
     assert add["parameters"]["required"] == ["a", "b"]
     Tool.objects.filter(name="add").update(description="old")
     again = admin.post("tools/import-mcp", server)
-    assert again.body["updated"] == ["add"]
-    assert again.body["added"] == []
+    assert (again.body["updated"], again.body["added"]) == (["add"], [])
     assert admin.get("tools/add").body["description"] == "Adds two numbers."
+    look_up = admin.get("tools/look_up").body
+    assert (look_up["config"]["annotations"]["read_only"], look_up["effect_class"]) == (True, "read")
+    assert admin.get("tools/add").body["effect_class"] == "external", "a tool that says nothing may do anything"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -151,15 +148,3 @@ def test_a_tool_has_an_effect_class_that_an_admin_may_set_and_each_change_is_aud
     )
     then.refused(admin.call("PATCH", "tools/pay", data='{"effect": "harmless"}'), 400)
     assert admin.call("PATCH", "tools/pay", data='{"effect": "auto"}').body["effect_class"] == "external"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_what_a_server_says_of_its_tool_is_imported_and_unknown_tools_are_external(
-    admin: Caller, mcp_server: McpServer
-) -> None:
-    admin.post("secrets", {"name": "MCP", "origin": mcp_server.url, "value": TOKEN})
-    server = {"url": mcp_server.url, "headers": {"Authorization": "Bearer {secret:MCP}"}}
-    assert admin.post("tools/import-mcp", server).status == 200
-    assert admin.get("tools/look_up").body["config"]["annotations"]["read_only"] is True
-    assert admin.get("tools/look_up").body["effect_class"] == "read"
-    assert admin.get("tools/add").body["effect_class"] == "external"

@@ -28,7 +28,7 @@ from tests.teams.webhooks import Clock, Receiver, happen, make_webhook, only_del
 
 __all__ = ["loopback"]
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback", "committing")]
 
 
 @pytest.fixture
@@ -119,6 +119,7 @@ def test_what_the_desk_does_by_itself_about_other_work_is_not_told(run: Run) -> 
     assert not receiver.heard
 
 
+@pytest.mark.django_db(transaction=True)
 def test_deleting_a_webhook_waits_for_the_change_that_is_just_writing_to_it(run: Run) -> None:
     """Else the change's own commit would fail for a webhook that is gone."""
     with Receiver() as receiver:

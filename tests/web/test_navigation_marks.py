@@ -31,26 +31,13 @@ def test_a_page_is_marked_where_it_belongs(client: Client, page: str, marked: se
     assert set(MARKED.findall(answer.text)) == marked
 
 
-def test_what_only_admins_do_is_told_beside_the_keys(client: Client) -> None:
-    client.force_login(given.member(given.project("team"), Role.VIEWER))
-    assert "Only a project admin can change these." in client.get("/p/team/settings/keys/").text
-
-
-def test_whoever_is_asked_for_the_password_again_may_go_back(client: Client) -> None:
-    client.force_login(given.member(given.project("team")))
-    page = client.get("/account/two-factor/app/", follow=True)
-    assert "Confirm your identity" in page.text
-    assert re.search(r'<a class="button" href="/profile/">Back</a>', page.text)
-
-
-@pytest.mark.parametrize("page", ["", "reviews/", "calibration/"])
-def test_a_longer_time_is_offered_where_there_is_one(client: Client, page: str) -> None:
+def test_a_longer_time_is_offered_where_there_is_one(client: Client) -> None:
     project = given.project("team")
     client.force_login(given.member(project))
     long_ago = timezone.now() - timedelta(days=200)
     fill(project, runs=1, is_scripted=False, finished_on=long_ago.date(), finished_at=long_ago)
-    assert "Show 90 days" in client.get(f"/p/team/metrics/{page}").text
-    assert "Show 90 days" not in client.get(f"/p/team/metrics/{page}?period=90d").text
+    assert "Show 90 days" in client.get("/p/team/metrics/").text
+    assert "Show 90 days" not in client.get("/p/team/metrics/?period=90d").text
 
 
 def test_nobody_who_may_not_review_is_waited_for(client: Client) -> None:

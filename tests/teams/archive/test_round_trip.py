@@ -263,13 +263,6 @@ def test_labels_of_an_older_file_are_calibrated_in_the_copy(tmp_path: Path) -> N
     assert [(one.name, one.judgements.count()) for one in imports_of(copy)] == [("labels.jsonl", 2)]
 
 
-def test_a_required_review_goes_along(tmp_path: Path) -> None:
-    run = given.submitted_run(given.unsure_project("required"), review="required")
-    copy = imported(written(run.project), tmp_path)
-    taken = Run.objects.select_related("task").get(project=copy)
-    assert (taken.task.review, taken.get_spec().requires_review) == ("required", True)
-
-
 def test_opinions_of_an_open_panel_are_not_in_a_file_that_people_read() -> None:
     project = panel_project("blind")
     panel = open_panel(project)
