@@ -71,15 +71,6 @@ def test_a_truncated_workbook_is_sent_back_with_its_fault_named_and_the_mended_o
     assert looked[-1]["rows"] == 1
 
 
-def test_a_text_handed_in_beside_the_answer_is_a_file_as_well(caller: Caller) -> None:
-    run = asked_for_report(caller, requirements={"files": [{"path": "out/sales.csv", "columns": ["sales"]}]})
-    artifacts = [{"name": "out/sales.csv", "content": GOOD_CSV.decode()}]
-    assert hand_in(caller, run, "Done.", artifacts=artifacts).status == 202
-    advance(run.pk)
-    then.run_succeeded(run)
-    assert ProducedFile.objects.get(run=run).attachment is not None
-
-
 def test_a_file_that_nobody_asked_for_is_told_of_and_decides_only_where_it_is_none_at_all(caller: Caller) -> None:
     run = asked_for_report(caller, requirements=None)
     assert hand_in(caller, run, with_files(file_part(TORN_CSV, name="sales.csv"))).status == 202
@@ -149,14 +140,6 @@ def run(caller: Caller) -> Run:
     assert hand_in(caller, run, content).status == 202
     advance(run.pk)
     return run
-
-
-def test_a_runs_page_shows_what_was_found_in_each_file_and_how_it_begins(client: Client, run: Run) -> None:
-    page = given.logged_in(client, run.project, Role.VIEWER).get(reverse("run", args=[run.project.slug, run.pk]))
-    text = page.content.decode()
-    assert "A row has a different number of fields." in text
-    assert "line 3" in text
-    assert "North\t10" in text
 
 
 def test_what_nobody_could_look_at_is_told_apart_from_what_is_whole(client: Client, run: Run) -> None:

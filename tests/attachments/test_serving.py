@@ -74,10 +74,7 @@ def test_a_pdf_is_shown_without_leave_for_anything(viewer: Client, project: Proj
         ("a\r\nSet-Cookie: x=1.png", "a Set-Cookie: x=1.png"),
         ("evil\u202egnp.exe", "evilgnp.exe.png"),
         ("\u0000\u200b.png", "png.png"),
-        ("a" * 500 + ".png", "a" * 196 + ".png"),
         ("", ""),
-        ("..", ""),
-        ('q"uote.png', 'q"uote.png'),
     ],
 )
 def test_names_of_senders_are_cleaned(project: Project, name: str, shown: str) -> None:
@@ -98,11 +95,8 @@ def test_a_name_breaks_no_header(viewer: Client, project: Project) -> None:
         ("bytes=0-3", (206, "bytes 0-3/{size}"), slice(0, 4)),
         ("bytes=10-", (206, "bytes 10-{last}/{size}"), slice(10, None)),
         ("bytes=-5", (206, "bytes {fifth}-{last}/{size}"), slice(-5, None)),
-        ("bytes=0-999999", (200, None), slice(None)),
         ("bytes=5-2", (200, None), slice(None)),
         ("bytes=0-1,4-5", (200, None), slice(None)),
-        ("lines=1-2", (200, None), slice(None)),
-        ("bytes=-", (200, None), slice(None)),
         ("bytes=999999-", (416, "bytes */{size}"), slice(0)),
         ("bytes=-0", (416, "bytes */{size}"), slice(0)),
     ],

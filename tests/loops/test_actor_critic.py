@@ -1,20 +1,13 @@
-from typing import Any
-
 import pytest
 
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
-    Draw,
-    Drawn,
     Generate,
     RecordVerdict,
-    RequestAudit,
     ReviewDecision,
     ReviewReason,
 )
-from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Issue, Outcome, Verdict
 from tests.loops.playing import decided, play, said, sequence, text_spec
 from tests.runs.critiques import critique
@@ -62,9 +55,7 @@ def test_what_an_issue_says_is_not_listed_again_as_a_weakness() -> None:
     ("issue", "weakness"),
     [
         ("It returns True where a > b", "It returns True where a < b"),
-        ("Written in C", "Written in C++"),
         ("It adds +5", "It adds -5"),
-        ("The price is $10", "The price is €10"),
         ("The list ends in ✅", "The list ends in ❌"),
         ("Do not add a test of the empty list", "add a test"),
     ],
@@ -106,11 +97,6 @@ def test_a_rejection_waits_for_a_person_who_may_uphold_it() -> None:
     assert played.ended.best_attempt == 1
 
 
-def test_a_person_who_accepts_a_rejected_attempt_ends_the_loop_as_succeeded() -> None:
-    played = play(text_spec(), sequence([said("one"), said(critique(10)), decided(Verdict.PASS)]))
-    assert played.ended.outcome is Outcome.SUCCEEDED
-
-
 def test_a_person_who_sends_an_attempt_back_is_heard_by_the_next_one() -> None:
     issue = Issue(description="five syllables too many", suggested_fix="cut the last line")
     back = decided(Verdict.REVISE, score=40, issues=(issue,), reason="Keep the frog.")
@@ -122,38 +108,6 @@ def test_a_person_who_sends_an_attempt_back_is_heard_by_the_next_one() -> None:
     assert "five syllables too many (cut the last line)" in told
     assert "Keep the frog." in told
     assert played.ended.best_attempt == 2
-
-
-def test_a_pass_without_confidence_in_itself_waits_for_a_person() -> None:
-    unsure = critique(90, approved=True, confidence=0.4)
-    approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
-    played = play(text_spec(), sequence([said("one"), said(unsure), approved]))
-
-    assert [effect.reason for effect in played.of(AskReviewer)] == [ReviewReason.LOW_CONFIDENCE]
-    assert played.ended.outcome is Outcome.SUCCEEDED
-
-
-def test_a_verdict_that_stands_is_audited_when_the_draw_says_so() -> None:
-    def answer(effect: Any) -> Any:
-        if isinstance(effect, Draw):
-            return Drawn(value=0.05, share=effect.share)
-        if isinstance(effect, Generate):
-            return said("one" if effect.attempt else critique(90, approved=True))
-        return effect.judgement if isinstance(effect, RecordVerdict) else None
-
-    played = play(text_spec(policy=ReviewPolicy(audit_share=0.1)), answer)
-    assert [effect.key for effect in played.of(RequestAudit)] == ["attempt-1/audit"]
-
-
-def test_a_malformed_critique_is_asked_for_again_with_what_was_wrong() -> None:
-    answers = [said("one"), said("I like it."), said(critique(90, approved=True))]
-    played = play(text_spec(), sequence(answers))
-
-    again = played.effects[2]
-    assert isinstance(again, Generate)
-    assert again.key == "attempt-1/critique/again-1"
-    assert "there is no JSON object in it" in again.messages[-1].content
-    assert played.ended.outcome is Outcome.SUCCEEDED
 
 
 def test_a_critic_that_never_answers_usably_leaves_the_attempt_unverified_and_invents_no_verdict() -> None:
@@ -178,25 +132,3 @@ def test_scores_that_a_person_corrected_do_not_count_as_over_correction() -> Non
     proud = critique(95, approved=True, confidence=0.3)
     answers = [said("one"), said(proud), back, said("two"), said(critique(80)), said("three"), said(critique(85))]
     assert play(text_spec(), sequence(answers)).ended.outcome is Outcome.EXHAUSTED
-
-
-def test_a_budget_spent_on_the_answer_leaves_it_unjudged_and_never_looks_like_success() -> None:
-    played = play(text_spec(token_budget=100), sequence([said("one", tokens=100)]))
-
-    assert played.ended.outcome is Outcome.OVER_BUDGET
-    assert played.ended.best_attempt == 1
-
-
-def test_minimum_requirements_are_checked_by_code_before_the_critic_is_asked() -> None:
-    wanted = Requirements.model_validate({"counts": [{"path": "papers", "min": 5}]})
-    spec = text_spec().model_copy(update={"requirements": wanted})
-    answers = [said('{"papers": [1, 2, 3]}'), said(critique(90, approved=True))]
-    answers += [said('{"papers": [1, 2, 3, 4, 5]}'), said(critique(80, approved=True))]
-    played = play(spec, sequence(answers))
-
-    short, full = (effect.judgement for effect in played.of(RecordVerdict))
-    assert (short.verdict, short.score) == (Verdict.REVISE, 90)
-    assert (full.verdict, full.score) == (Verdict.PASS, 80)
-    critiques = [effect for effect in played.of(Generate) if effect.role == "critic"]
-    assert "NOT met: at least 5 items in papers (found: 3)" in critiques[0].messages[-1].content
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)

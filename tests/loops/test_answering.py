@@ -1,7 +1,6 @@
 """What a model sends that is no whole answer: asked for again, asked to go on, and never judged."""
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -156,24 +155,11 @@ def test_no_room_for_the_rest_keeps_what_there_is_and_says_so() -> None:
     )
 
 
-def test_no_room_to_ask_again_says_what_was_sent_instead() -> None:
-    played = play(spec(limits={"token_budget": 10}), acting(none(AnswerFault.REFUSED)))
-    assert (played.ended.outcome, played.ended.error) == (Outcome.OVER_BUDGET, "It refused: I must not do that.")
-    assert played.ended.best_attempt is None
-
-
 def test_a_model_that_thinks_until_its_room_is_gone_is_given_more() -> None:
     played = play(spec(), acting(cut(""), cut(" "), "Said."))
     rooms = [effect.room for effect in played.of(Generate) if effect.role == "actor"]
     assert rooms == [1, 2, 4]
     assert played.ended.outcome is Outcome.SUCCEEDED
-
-
-def test_an_answer_without_a_price_is_kept_as_far_as_it_is_one() -> None:
-    unpriced = cut("One").model_copy(update={"spent": Spent(cost_known=False)})
-    played = play(spec(limits={"cost_budget_usd": Decimal(1)}), acting(unpriced))
-    assert played.keys == ["attempt-1/answer", "attempt-1/kept"]
-    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, 1)
 
 
 def test_what_an_older_journal_holds_goes_on_as_it_once_did() -> None:

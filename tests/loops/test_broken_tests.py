@@ -90,10 +90,8 @@ def test_reports_that_were_recorded_before_go_on_as_they_did() -> None:
     ("objective", "code", "script", "wanted"),
     [
         ("Write add(a, b).", "def plus(a, b): ...", "assert add(1, 2) == 3", ("add",)),
-        ("Add two numbers.", "def plus(a, b): ...", "assert add(1, 2) == 3", ("add",)),
         ("Write add(a, b).", "def add(a, b): ...", "assert ad(1, 2) == 3", ()),
         ("Write add(a, b).", "def add(a, b): ...", "assert add(1, 2) == expected", ()),
-        ("Add two numbers.", "def add(a, b): ...", "assert add(1, 2) == expected", ()),
         ("Write encode and decode.", "def encode(x): ...", "assert decode(encode(1)) == 1", ("decode",)),
         ("Write add(a, b).", "def plus(a, b): ...", "assert math.floor(add(1, 2)) == 3", ("add",)),
         ("Write add(a, b).", "not python", "assert add(1, 2) == wanted", ("add", "wanted")),

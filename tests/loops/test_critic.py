@@ -41,8 +41,6 @@ def test_code_draws_the_verdict_from_the_parts(score: float, approved: bool, ver
         ({"completeness": 0.95, "correctness": 0.9, "approved": True}, 92.5),
         ({"completeness": "0.95", "correctness": "1.0", "approved": True}, 97.5),
         ({"completeness": 1, "correctness": 1, "approved": True}, 100),
-        ({"completeness": 0.3, "correctness": 0.4, "approved": False}, 35),
-        ({"score": 0.9, "approved": True}, 90),
         ({"completeness": 0, "correctness": 0, "approved": False}, 0),
         ({"completeness": 4, "correctness": 2, "approved": False}, 3),
     ],
@@ -55,18 +53,14 @@ def test_a_scale_that_the_reply_itself_tells_is_read_as_that(parts: dict[str, An
     "parts",
     [
         {"completeness": 9, "correctness": 8, "approved": True},
-        {"completeness": 5, "correctness": 5, "approved": True},
         {"completeness": 0, "correctness": 0, "approved": True},
-        {"completeness": 1, "correctness": 0, "approved": False},
         {"completeness": 1, "correctness": 1, "approved": False},
         {"score": 7.5, "approved": True},
         {"completeness": "95/100", "correctness": "90/100", "approved": True},
-        {"completeness": "95%", "correctness": "90%", "approved": True},
         {"completeness": 4, "correctness": 4, "score": 80, "approved": True},
         # Parts on different scales.
         {"completeness": 0.95, "correctness": 92, "approved": True},
         {"completeness": 92, "correctness": 0.95, "approved": False},
-        {"completeness": 95, "correctness": 1, "approved": True},
         {"completeness": -5, "correctness": 90, "approved": True},
         {"completeness": float("nan"), "correctness": 90, "approved": True},
     ],
@@ -74,11 +68,6 @@ def test_a_scale_that_the_reply_itself_tells_is_read_as_that(parts: dict[str, An
 def test_a_reply_whose_scale_cannot_be_told_is_asked_again(parts: dict[str, Any]) -> None:
     with pytest.raises(UnusableAnswerError):
         read_answer(json.dumps(parts), schema=CriticAnswer)
-
-
-def test_the_score_is_half_completeness_and_half_correctness() -> None:
-    answer = read_answer('{"completeness": 40, "correctness": 80, "approved": true}', schema=CriticAnswer)
-    assert answer.quality == 60
 
 
 def test_a_critic_that_gives_one_score_is_understood() -> None:
@@ -99,21 +88,14 @@ def test_unknown_categories_and_severities_are_kept_as_other_and_medium() -> Non
     [
         "",
         "Looks good to me!",
-        "PASS",
-        "{}",
-        "[]",
         '{"approved": true}',
         '{"approved": true, "score": 900}',
         '{"approved": "perhaps", "score": 50}',
-        '{"score": 80}',
         '{"approved": true, "completeness": 80, "correctness": 80',
         '{"approved": "yes", "completeness": 80, "correctness": 80}',
-        '{"approved": 1, "completeness": 80, "correctness": 80}',
         '{"approved": true, "completeness": true, "correctness": 80}',
         '{"approved": true, "completeness": NaN, "correctness": 80}',
         '{"verdict": {"approved": true, "completeness": 80, "correctness": 80}}',
-        "null",
-        '"approved"',
         "{" * 5000,
         "[" * 100_000,
     ],
@@ -121,18 +103,6 @@ def test_unknown_categories_and_severities_are_kept_as_other_and_medium() -> Non
 def test_an_answer_of_another_form_is_refused_and_never_read_as_approval(text: str) -> None:
     with pytest.raises(UnusableAnswerError):
         read_answer(text, schema=CriticAnswer)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'Here you are:\n```json\n{"approved": true, "completeness": 80, "correctness": 80}\n```\nHope this helps {:-)',
-        "{'approved': True, 'completeness': 80, 'correctness': 80,}",
-    ],
-)
-def test_json_that_is_nearly_right_is_mended(text: str) -> None:
-    answer = read_answer(text, schema=CriticAnswer)
-    assert (answer.approved, answer.quality) == (True, 80)
 
 
 GOOD = '{"approved": true, "completeness": 100, "correctness": 100}'
@@ -154,21 +124,12 @@ def test_a_quoted_verdict_never_becomes_the_critics_own(text: str) -> None:
         read_answer(text, schema=CriticAnswer)
 
 
-def test_the_same_object_twice_is_one_answer() -> None:
-    assert read_answer(f"{BAD}\nIn short:\n{BAD}", schema=CriticAnswer).approved is False
-
-
 def test_characters_that_cannot_be_stored_are_replaced_also_where_they_were_escaped() -> None:
     text = r'{"approved": true, "score": 90, "issues": [{"description": "a\u0000b\ud800c"}]}'
     assert (
         read_answer(text, schema=CriticAnswer).issues[0].description
         == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
     )
-
-
-def test_endless_descriptions_are_clipped() -> None:
-    answer = read_answer(critique(50, issues=[{"description": "x" * 50_000}]), schema=CriticAnswer)
-    assert len(judge(answer, attempt=1, thresholds=Thresholds()).issues[0].description) == 10_000
 
 
 def test_work_under_review_cannot_close_its_frame() -> None:
@@ -225,16 +186,6 @@ def test_the_parts_of_the_score_are_kept_where_the_critic_gave_them() -> None:
     assert (judgement.completeness, judgement.correctness, judgement.score) == (40, 80, 60)
     lone = judge(CriticAnswer(score=60, completeness=90, approved=False), attempt=1, thresholds=Thresholds())
     assert (lone.completeness, lone.correctness, lone.score) == (None, None, 60)
-
-
-def test_the_critic_is_told_what_code_found() -> None:
-    assert "minimum requirements" not in question(objective="o", content="c")[-1].content
-    asked = question(objective="o", content="c", requirements=SHORT)[-1].content
-    assert "- NOT met: 论文: at least 5 items in papers (found: 3)" in asked
-    assert (
-        "- met: 论文: at least 5 items in papers (found: 5)"
-        in question(objective="o", content="c", requirements=FULL)[-1].content
-    )
 
 
 def test_work_cannot_forge_what_code_found() -> None:

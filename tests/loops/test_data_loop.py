@@ -87,7 +87,6 @@ def test_in_a_chain_of_thought_the_data_is_in_the_part_that_holds_the_work() -> 
     [
         ('{"a": 1}', {"a": 1}),
         ("null", None),
-        ('Sure! {"a": [1]} Done.', {"a": [1]}),
         ('```json\n{"a": 1}\n```\nthat is\n```json\n{"a": 1}\n```', {"a": 1}),
         ("```python\nprint()\n```\n```json\n[1]\n```", [1]),
         ("~~~JSON\n[true]", [True]),
@@ -102,11 +101,9 @@ def test_the_one_value_in_an_answer_is_found(answer: str, value: Any) -> None:
     ("answer", "why"),
     [
         ("", "no JSON"),
-        ("I cannot do this.", "no JSON"),
         ('{"a": 1,}', "line 1, column"),
         ("```json\n{'a': 1}\n```", "not JSON"),
         ('{"a": 1} or {"a": 2}', "several different"),
-        ("```\n1\n```\n```\ntrue\n```", "several different"),
         ('{"a": 1, "a": 2}', "stands twice"),
         ("NaN", "no number in JSON"),
         ("[" * 100_000, "nested too deeply|not JSON"),
@@ -129,8 +126,6 @@ def test_what_is_nested_too_deeply_is_refused_and_no_part_of_it_taken_instead(an
     ("answer", "code"),
     [
         ("```python\nx = 1\n```", "x = 1"),
-        ("```\nx = 1\n```", "x = 1"),
-        ("~~~py\nx = 1\n~~~", "x = 1"),
         ("x = 1", "x = 1"),
         ("Text\n```python\nx = 1", "x = 1"),
         ("```bash\nls\n```\n```python\nlong_name = 1\n```", "long_name = 1"),

@@ -98,26 +98,6 @@ def test_whatever_the_diagnoser_says_the_run_goes_on_and_the_failure_is_kept(kin
     assert "attempt-2/arguments" in played.keys
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"error_type": "cosmic_ray"},
-        {"root_cause": ""},
-        {"root_cause": None},
-        {"modified_params": "city=Rome"},
-        {"modified_params": [1]},
-        {"retry_delay_seconds": "soon"},
-        {"fallback_tool": ["add"]},
-    ],
-)
-def test_a_diagnosis_of_wrong_types_is_asked_for_again_and_then_done_without(told: dict[str, Any]) -> None:
-    answers = [odd(), said(call_text(city="Rome")), worked()]
-    played = play(tool_spec({"city": "Roma"}), with_diagnoser(json.dumps(SAID | told), answers))
-    assert played.ended.outcome is Outcome.SUCCEEDED
-    assert diagnoses_of(played)[0].source is Source.NONE
-    assert f"{DIAGNOSE}/again-2" in played.keys
-
-
 def test_a_model_gives_parameters_where_no_rule_fits_and_they_are_called_with() -> None:
     word = json.dumps(SAID | {"modified_params": {"city": "Rome"}})
     played = play(tool_spec({"city": "Roma"}), with_diagnoser(word, [odd(), worked()]))
@@ -166,21 +146,12 @@ def test_delays_are_bounded_and_no_shorter_than_asked_for(
     assert (action.remedy, action.retry_delay_seconds) == (Remedy.RETRY_LATER, delay_s)
 
 
-def test_what_type_a_model_names_decides_what_is_done() -> None:
-    assert diagnosed(error_type="permission_denied").action.remedy is Remedy.ASK_PERSON
-    assert diagnosed(error_type="External service-error").action.remedy is Remedy.RETRY_LATER
-    again = FAILED.model_copy(update={"is_repeated": True})
-    assert diagnosed(again, error_type="external_service_error").action.remedy is Remedy.SKIP
-
-
 @pytest.mark.parametrize(
     ("error_type", "named", "done"),
     [
         ("external_service_error", "skip", Remedy.SKIP),
         ("external_service_error", "ask_person", Remedy.ASK_PERSON),
-        ("external_service_error", "Fix and retry", Remedy.FIX_AND_RETRY),
         ("parameter_error", "retry-later", Remedy.RETRY_LATER),
-        ("parameter_error", "switch_tool", Remedy.SWITCH_TOOL),
         ("permission_denied", "skip", Remedy.SKIP),
         # What may not be done is not got round.
         ("permission_denied", "switch_tool", Remedy.ASK_PERSON),
@@ -226,18 +197,8 @@ def test_where_no_model_could_tell_the_likelier_remedy_is_a_guess_that_says_so(
 def test_a_busy_service_is_waited_for_and_the_same_call_made_again_without_any_model() -> None:
     played = play(tool_spec({"city": "Rome"}), in_turn([busy(), worked()]))
     assert played.ended.outcome is Outcome.SUCCEEDED
-    assert played.keys == [
-        "attempt-1/call",
-        "attempt-1/kept",
-        "attempt-1/call/known-fix",
-        "attempt-1/call/diagnosis",
-        "attempt-1/verdict",
-        "attempt-1/call/wait",
-        "attempt-2/call",
-        "attempt-2/kept",
-        "attempt-1/call/fix-outcome",
-        "attempt-2/verdict",
-    ]
+    assert not played.of(Generate)
+    assert [call.arguments for call in calls_of(played)] == [{"city": "Rome"}] * 2
     assert waits_of(played) == [5]
     [outcome] = outcomes_of(played)
     assert (outcome.worked, outcome.delay_s) == (True, 5)
@@ -271,11 +232,6 @@ def test_a_service_that_wants_more_patience_than_makes_sense_is_gone_on_without(
     played = play(tool_spec({"city": "Rome"}), in_turn([busy(retry_after_s=LONGEST_DELAY_S + 1)]))
     assert (played.ended.outcome, len(calls_of(played)), waits_of(played)) == (Outcome.FAILED, 1, [])
     assert "503" in played.ended.error
-
-
-def test_waiting_takes_nothing_of_the_time_budget() -> None:
-    played = play(tool_spec({"city": "Rome"}, limits={"time_budget_s": 5}), in_turn([busy(600), worked()]))
-    assert (played.ended.outcome, waits_of(played)) == (Outcome.SUCCEEDED, [600])
 
 
 def known_fix(**action: Any) -> KnownFix:
@@ -323,14 +279,6 @@ def test_the_last_failure_is_diagnosed_without_asking_a_model() -> None:
     assert played.ended.outcome is Outcome.EXHAUSTED
     assert diagnoses_of(played)[0].source is Source.NONE
     assert DIAGNOSE not in played.keys
-
-
-def test_without_room_for_a_model_the_failure_is_kept_and_the_limit_named() -> None:
-    spec = tool_spec(None, limits={"token_budget": 50})
-    played = play(spec, with_diagnoser("{}", [said(call_text(city="Roma"), tokens=40), odd()]))
-    assert played.ended.outcome is Outcome.OVER_BUDGET
-    assert diagnoses_of(played)[0].source is Source.NONE
-    assert played.ended.best_attempt == 1
 
 
 LOOK = plan_text(("look", "weather", []))

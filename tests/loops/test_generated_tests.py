@@ -7,7 +7,6 @@ import pytest
 from desk_sandbox.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
-    Decision,
     Generate,
     Pick,
     RecordPick,
@@ -99,6 +98,7 @@ def test_code_that_passes_all_tests_succeeds_at_once() -> None:
     run = played([RIGHT])
     assert (run.ended.outcome, run.ended.best_attempt, run.ended.error) == (Outcome.SUCCEEDED, 1, "")
     assert verdicts(run) == [(1, Verdict.PASS)]
+    assert {one.judgement.referee for one in run.of(RecordVerdict)} == {Referee.GENERATED_TESTS}
 
 
 def test_a_test_that_fails_is_no_reason_to_give_the_first_answer_up_nor_to_call_it_shown() -> None:
@@ -107,30 +107,6 @@ def test_a_test_that_fails_is_no_reason_to_give_the_first_answer_up_nor_to_call_
     assert "nothing shows that they are wrong: assert f(5) == 6" in run.ended.error
     assert verdicts(run) == [(1, Verdict.REVISE)]
     assert run.keys == ["tests/write", "attempt-1/answer", "attempt-1/tests", "attempt-1/verdict", "attempt-1/pick"]
-
-
-def test_a_failing_test_that_contradicts_the_tasks_own_example_speaks_against_nothing() -> None:
-    shown = TestReport(
-        results=tuple(TestResult(name=f"assert f({number}) == {number + 1}", passed=True) for number in (5, 1, 2, 3, 4))
-    )
-    wrong = FIVE.replace("f(5) == 6", "f(5) == 7")
-    run = played([shown], tests=wrong, objective="def f(n: int) -> int: the next number; f(5) == 6")
-    script = next(effect.tests.script for effect in run.of(RunTests))
-    assert "f(5) == 6" in (script or "")
-    assert "f(5) == 7" not in (script or "")
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
-
-
-def test_every_judgement_says_that_the_tests_were_written_by_a_model() -> None:
-    run = played([ALL_FAIL, RIGHT])
-    referees = {e.judgement.referee for e in run.of(RecordVerdict)}
-    assert referees == {Referee.GENERATED_TESTS}
-
-
-def test_the_same_answers_again_do_not_clear_the_first_attempt_of_its_tests() -> None:
-    run = played([ALL_FAIL, ALL_FAIL])
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
-    assert verdicts(run) == [(1, Verdict.REVISE), (2, Verdict.REVISE)]
 
 
 def test_a_rewrite_with_most_tests_behind_it_is_not_picked_unless_by_a_person() -> None:
@@ -162,19 +138,6 @@ def test_a_run_goes_on_as_its_journal_says_that_was_begun_before_picks_told_what
     run = played(reports, picks=[Pick.model_validate(pick) for pick in recorded], recorded_verdict=verdict)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
     assert run.keys[1 + 4 * len(reports) :] == keys
-
-
-def test_an_unsettled_pick_waits_for_a_person_who_is_told_why() -> None:
-    keep = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=100)
-    run = played([ALL_FAIL, OTHERWISE_WRONG], [keep], unsettled_waits=True)
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
-    assert run.of(AskReviewer)[0].why
-
-
-def test_a_person_may_pick_another_attempt() -> None:
-    other = decided(Verdict.PASS, score=100, picked=2)
-    run = played([ALL_FAIL, OTHERWISE_WRONG], [other], unsettled_waits=True)
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
 
 
 def test_a_person_may_say_that_none_is_right() -> None:

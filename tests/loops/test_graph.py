@@ -99,24 +99,6 @@ def test_a_review_that_is_waited_for_is_the_last_thing() -> None:
     assert graph.nodes[-1].state == "waiting"
 
 
-def test_reflexion_reflects_and_goes_on() -> None:
-    def round_of(number: int, word: str) -> tuple[Fact, ...]:
-        evaluation = (f"attempt-{number}/self-evaluation", "generate", {"role": "actor"})
-        return (answer(number), evaluation, verdict(number, word, score=30, referee=1))
-
-    reflection = ("attempt-1/reflection", "generate", {"role": "actor"})
-    graph = graph_of(steps(*round_of(1, "REVISE"), reflection, *round_of(2, "PASS")), outcome="unverified")
-    assert told(graph) == [
-        "Task -> led_to -> Attempt 1#1",
-        "Attempt 1#1 -> failed: score 30 -> Self-evaluation#1",
-        "Self-evaluation#1 -> reflected -> Reflection#1",
-        "Reflection#1 -> rewound -> Attempt 2#2",
-        "Attempt 2#2 -> validated -> Self-evaluation#2",
-        "Self-evaluation#2 -> led_to -> Unverified",
-        "Self-evaluation#1 -> fixed -> Attempt 2#2",
-    ]
-
-
 def test_a_tool_that_is_called_again_with_corrected_arguments() -> None:
     failed = {"tool": "weather", "tool_ok": False, "tool_error": "city is missing"}
     graph = graph_of(

@@ -34,8 +34,8 @@ def test_without_a_named_pattern_the_note_is_a_lesson_and_nothing_is_named_after
     assert (proposal.kind, proposal.content) == (ProposalKind.LESSON, report.learning_notes)
 
 
-@pytest.mark.parametrize("note", ["", " \n", "none", "N/A", "无", "没有。"])
-@pytest.mark.parametrize("name", ["", " ", "none", "无"])
+@pytest.mark.parametrize("note", ["", "N/A", "没有。"])
+@pytest.mark.parametrize("name", [" ", "无"])
 @pytest.mark.parametrize("type_", ErrorClass)
 def test_where_nothing_was_learned_nothing_is_proposed(type_: ErrorClass, name: str, note: str) -> None:
     issue = Issue(description="Minimum requirement not met: calls[].name is there. Found: nothing.")
@@ -65,12 +65,6 @@ def test_symptoms_of_several_lines_are_one_line_each_and_empty_ones_are_left_out
     pattern = AntiPattern(pattern_name="a", symptoms=("c\n\nd", " \n", "# max_steps <b>"))
     proposal = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)[0]
     assert proposal.details["symptoms"] == ["c d", "# max_steps <b>"]
-
-
-def test_a_long_name_is_cut_to_what_an_entry_holds() -> None:
-    pattern = AntiPattern(pattern_name="长" * 500)
-    proposal = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)[0]
-    assert len(proposal.name) == 200
 
 
 def test_a_hint_of_a_normal_iteration_is_a_lesson() -> None:
@@ -124,11 +118,6 @@ def test_without_a_planned_instruction_the_prevention_is_one() -> None:
     instruction = instruction_for(seed_report(), agent=AGENT)
     assert instruction is not None
     assert instruction.text == "在搜索开始时设置明确的数量目标，并在过程中检查"
-
-
-@pytest.mark.parametrize("agent", ["", "  "])
-def test_without_an_agent_there_is_no_system_prompt_to_add_to(agent: str) -> None:
-    assert instruction_for(seed_report(instruction="Collect five."), agent=agent) is None
 
 
 def test_what_code_wrote_for_want_of_an_answer_is_no_instruction() -> None:

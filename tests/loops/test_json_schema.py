@@ -47,12 +47,6 @@ def test_the_violations_of_the_alternative_that_was_meant_are_told() -> None:
     assert "any of the schemas" in found(schema, {"a": 3})[0][1]
 
 
-@pytest.mark.parametrize("value", [3, "x", None, True, [], 1.5])
-def test_any_json_value_can_be_checked(value: Any) -> None:
-    assert found({"type": "object"}, value)[0][0] == "$"
-    assert found({}, value) == []
-
-
 @pytest.mark.parametrize(
     ("parts", "path"),
     [
@@ -76,7 +70,6 @@ DRAFT_07: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#"
         ({"properties": {"a": {"minimum": "x"}}}, r"\$\.properties\.a\.minimum"),
         ({"$ref": "https://example.com/s.json"}, "refers outside of itself"),
         ({"items": {"$ref": "file:///etc/passwd"}}, r"\$\.items: refers outside"),
-        ({"$dynamicRef": "other#x"}, "refers outside"),
         ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "refers outside"),
         ({"$ref": "#/$defs/none"}, "which is not there"),
         (
@@ -93,7 +86,6 @@ DRAFT_07: dict[str, Any] = {"$schema": "http://json-schema.org/draft-07/schema#"
         ),
         ({"$defs": {"a": {"$id": "https://example.com/a"}}}, "is not supported"),
         ({"pattern": "(?=a)b"}, "linear time"),
-        ({"pattern": "(a{1000}){1000}"}, "linear time"),
         ({"properties": {str(number): {} for number in range(5001)}}, "more than 5,000 parts"),
     ],
 )
@@ -106,9 +98,7 @@ def test_a_schema_that_cannot_be_used_is_refused_with_the_reason(schema: dict[st
     "draft",
     [
         "http://json-schema.org/draft-04/schema#",
-        "http://json-schema.org/draft-06/schema#",
         "http://json-schema.org/draft-07/schema#",
-        "http://json-schema.org/draft-07/schema",
         "https://json-schema.org/draft/2019-09/schema",
         "https://json-schema.org/draft/2020-12/schema",
     ],

@@ -163,13 +163,6 @@ def test_an_outside_agent_recalls_by_itself() -> None:
     assert [effect.kind for effect in effects] == ["await_attempt"]
 
 
-def test_where_nothing_was_recalled_the_prompt_is_as_it_was() -> None:
-    messages = (system("s"), user("the task"))
-    spec = spec_of(Mode.REFLEXION)
-    assert attempt_messages(spec, messages, number=1, lessons=Lessons(problem="away")) == messages
-    assert attempt_messages(spec, messages, number=1) == messages
-
-
 def test_lessons_stand_with_the_task_and_before_what_was_ordered_again() -> None:
     spec = spec_of(Mode.REFLEXION, redo=Redo(content="old answer", instructions="do better"))
     made = attempt_messages(spec, (system("s"), user("the task")), number=1, lessons=Lessons(block=BLOCK))

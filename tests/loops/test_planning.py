@@ -1,10 +1,7 @@
 from decimal import Decimal
 
 from reflection_app.loops.attempt_effects import (
-    AskReviewer,
-    Decision,
     KeepAttempt,
-    ReviewDecision,
 )
 from reflection_app.loops.effect import Spent
 from reflection_app.loops.effects import RecordPlan, RecordPlanStep
@@ -87,22 +84,6 @@ def test_a_critic_judges_the_answer_and_its_word_leads_to_a_new_answer_from_the_
     assert by_tools == [(Verdict.REVISE, 50), (Verdict.PASS, 90)]
 
 
-def test_of_answers_that_the_critic_never_accepts_the_one_it_liked_best_is_kept() -> None:
-    answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket")]
-    answers += [said("one"), said(critique(40)), said("two"), said(critique(70)), said("three"), said(critique(60))]
-    played = play(planning_spec(has_critic=True), in_turn(answers))
-    assert played.ended.outcome is Outcome.OVER_CORRECTED
-    assert played.ended.best_attempt == 2
-
-
-def test_a_rejected_answer_waits_for_a_person_as_under_actor_and_critic() -> None:
-    upheld = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.REJECT, score=10)
-    answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket"), said("No."), said(critique(10)), upheld]
-    played = play(planning_spec(has_critic=True), in_turn(answers))
-    assert played.ended.outcome is Outcome.REJECTED
-    assert any(isinstance(effect, AskReviewer) for effect in played.effects)
-
-
 def test_an_invalid_plan_is_revised_with_its_issues_in_view_and_every_version_is_recorded() -> None:
     circle = plan_text(("a", "weather", ["b"]), ("b", "telepathy", ["a", "c"]))
     answers = [said(circle), said(TWO_STEPS), said(ROME), worked(), said("jacket"), said("Take it.")]
@@ -119,27 +100,6 @@ def test_an_invalid_plan_is_revised_with_its_issues_in_view_and_every_version_is
     assert "a needs b needs a" in asked
     assert "'telepathy'" in asked
     assert played.ended.outcome is Outcome.UNVERIFIED
-
-
-def test_a_plan_still_invalid_after_two_revisions_ends_as_failed_with_the_issues_named() -> None:
-    circle = plan_text(("a", None, ["a"]))
-    played = play(planning_spec(), in_turn([said(circle)] * 3))
-    assert played.ended.outcome is Outcome.FAILED
-    assert "a needs a" in played.ended.error
-    assert played.ended.best_attempt is None
-    assert len(played.of(RecordPlan)) == 3
-
-
-def test_a_failing_tool_is_called_with_corrected_arguments_at_most_twice() -> None:
-    tries = [said(call_text(city="a")), failed(), said(call_text(city="b")), failed(), said(ROME), worked()]
-    played = play(planning_spec(), in_turn([said(plan_text(("look", "weather", []))), *tries, said("done")]))
-    assert states_of(played) == {"look": PlanStepState.DONE}
-    assert [call.key for call in calls_of(played)] == [
-        "attempt-1/step-1/call",
-        "attempt-1/step-1/call-2",
-        "attempt-1/step-1/call-3",
-    ]
-    assert "it broke" in asked_for(played, "attempt-1/step-1/arguments-2")
 
 
 def test_what_needs_a_failed_step_is_skipped_and_named_and_the_rest_is_done() -> None:

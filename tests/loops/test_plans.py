@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.plans import MOST_STEPS, Plan, PlanFault, PlanStep, check_plan, cycles, in_order
 
 TOOLS = ("search", "python")
+fewer = settings(max_examples=40)
 
 
 def step(step_id: str, *requires: str, tool: str | None = None) -> PlanStep:
@@ -37,6 +38,7 @@ def changed(plan: Plan, place: int, **fields: Any) -> Plan:
     return Plan(steps=tuple(steps))
 
 
+@fewer
 @given(valid_plans())
 def test_a_plan_without_faults_has_no_issues_and_an_order_that_can_be_followed(plan: Plan) -> None:
     assert faults(plan) == []
@@ -47,12 +49,14 @@ def test_a_plan_without_faults_has_no_issues_and_an_order_that_can_be_followed(p
     assert done == {one.id for one in plan.steps}
 
 
+@fewer
 @given(st.lists(st.sampled_from(TOOLS), max_size=8))
 def test_steps_that_need_nothing_keep_the_order_of_the_plan(tools: list[str]) -> None:
     plan = Plan(steps=tuple(step(f"s{number}", tool=tool) for number, tool in enumerate(tools)))
     assert in_order(plan) == list(plan.steps)
 
 
+@fewer
 @given(valid_plans(), st.data())
 def test_exactly_the_planted_faults_are_found(plan: Plan, data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, len(plan.steps) - 1), unique=True, max_size=4), label="places")
@@ -72,6 +76,7 @@ def test_exactly_the_planted_faults_are_found(plan: Plan, data: st.DataObject) -
     assert sorted(faults(plan)) == sorted(planted)
 
 
+@fewer
 @given(valid_plans(), st.integers(1, 5))
 def test_a_planted_circle_is_found_once_and_named_in_order(plan: Plan, size: int) -> None:
     ring = [f"r{number}" for number in range(size)]
@@ -80,6 +85,7 @@ def test_a_planted_circle_is_found_once_and_named_in_order(plan: Plan, size: int
     assert faults(whole) == [(PlanFault.CYCLE, tuple(ring))]
 
 
+@fewer
 @given(st.integers(1, 7), st.data())
 def test_circles_are_found_just_where_following_the_needs_comes_back(count: int, data: st.DataObject) -> None:
     ids = [f"s{number}" for number in range(count)]
@@ -95,6 +101,7 @@ def test_circles_are_found_just_where_following_the_needs_comes_back(count: int,
         assert all(following in direct[one] for one, following in zip(cycle, (*cycle[1:], cycle[0]), strict=True))
 
 
+@fewer
 @given(valid_plans(), st.data())
 def test_an_id_given_twice_is_named_once(plan: Plan, data: st.DataObject) -> None:
     twin = data.draw(st.sampled_from(plan.steps))

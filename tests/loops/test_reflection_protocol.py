@@ -4,18 +4,15 @@ import pytest
 
 from reflection_app.loops.attempt_effects import (
     AskPerson,
-    AskReviewer,
     Generate,
     RecordPick,
-    RecordVerdict,
-    ReviewReason,
 )
 from reflection_app.loops.effects import FindSimilarIssues, IssueTicket, RecordStage
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
-from reflection_app.loops.task_spec import Redo, ReviewPolicy, ReviewRule
+from reflection_app.loops.task_spec import Redo
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
+from reflection_app.loops.verdicts import Issue, Outcome, Verdict
 from tests.loops.playing import decided, play, said
 from tests.loops.protocol.playing import (
     PAPERS,
@@ -119,14 +116,6 @@ def test_where_nothing_can_judge_the_attempt_is_unverified_and_no_verdict_is_mad
     assert played.keys == ["attempt-1/answer"]
 
 
-def test_a_critic_without_a_usable_answer_leaves_the_attempt_unverified() -> None:
-    played = play(protocol_spec(requirements=PAPERS), Desk(actor=papers(5), critic="I like it."))
-    assert played.ended.outcome is Outcome.UNVERIFIED
-    assert "no usable answer" in played.ended.error
-    assert played.ended.best_attempt == 1
-    assert not played.of(RecordVerdict)
-
-
 def test_a_critic_without_a_usable_answer_does_not_stop_what_misses_its_requirements() -> None:
     critic = ["hm", "hm", "hm", passing()]
     played = play(protocol_spec(requirements=PAPERS), Desk(actor=[papers(1), "notes", papers(5)], critic=critic))
@@ -155,12 +144,6 @@ def test_a_persons_review_sends_back_with_the_persons_words() -> None:
     assert "Name the venues." in asked_in(played, "attempt-2/answer")
 
 
-def test_a_rejection_waits_for_a_person_who_ends_the_run() -> None:
-    played = play(protocol_spec(), Desk(critic=critique(5), reviewer=decided(Verdict.REJECT, score=5)))
-    assert played.ended.outcome is Outcome.REJECTED
-    assert tickets_of(played) == []
-
-
 def test_the_last_attempt_that_falls_short_ends_the_run_without_another_ticket() -> None:
     played = play(protocol_spec(limits={"max_iterations": 1}), Desk(critic=missing()))
     assert played.ended.outcome is Outcome.EXHAUSTED
@@ -185,21 +168,6 @@ def test_a_persons_order_with_room_for_one_attempt_is_told_with_that_attempt() -
     played = play(protocol_spec(redo=redo, limits={"max_iterations": 1}), Desk(critic=passing()))
     assert "Add the venues." in asked_in(played, "attempt-1/answer")
     assert played.ended.outcome is Outcome.SUCCEEDED
-
-
-def test_a_class_that_a_person_edited_in_a_fork_is_the_one_that_is_handled() -> None:
-    desk = Desk(critic=[missing(), passing()], alike=True)
-
-    def edited(effect: object) -> object:
-        if isinstance(effect, RecordStage) and isinstance(effect.record.output, Classified):
-            output = effect.record.output.model_copy(update={"type": ErrorClass.NORMAL_ITERATION})
-            return effect.record.model_copy(update={"output": output})
-        return desk(effect)  # type: ignore[arg-type]
-
-    played = play(protocol_spec(), edited)
-    assert repairs_of(played) == []
-    assert reports_of(played)[0].type is ErrorClass.NORMAL_ITERATION
-    assert not played.of(AskReviewer)
 
 
 def test_a_ticket_that_a_person_edited_in_a_fork_is_the_one_that_is_classified_and_reported() -> None:
@@ -233,31 +201,11 @@ def test_a_step_that_was_edited_into_another_step_fails_the_run_by_name() -> Non
     assert "'classify'" in played.ended.error
 
 
-def test_a_low_confidence_still_waits_by_the_policy() -> None:
-    spec = protocol_spec(review_policy=ReviewPolicy(audit_share=0, rules=(ReviewRule(confidence_below=0.95),)))
-    played = play(spec, Desk(critic=passing(), reviewer=decided(Verdict.PASS)))
-    [asked] = played.of(AskReviewer)
-    assert (asked.reason, asked.why) == (ReviewReason.LOW_CONFIDENCE, ())
-
-
 def test_calls_stay_few_one_answer_two_reflections_one_step_and_two_critiques() -> None:
     played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
     roles = [effect.role for effect in played.of(Generate)]
     assert roles == ["actor", "critic", "reflector", "reflector", "actor", "actor", "critic"]
     assert not played.of(RecordPick)
-
-
-def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None:
-    played = play(
-        protocol_spec(limits={"token_budget": 100}), Desk(actor=["draft", said("notes", tokens=90)], critic=missing())
-    )
-    assert played.ended.outcome is Outcome.OVER_BUDGET
-    assert played.ended.best_attempt == 1
-    assert [[one.status for one in report.repair_actions] for report in reports_of(played)] == [
-        [RepairStatus.PENDING],
-        [RepairStatus.WRITTEN],
-    ]
-    assert [judged.judgement.referee for judged in played.of(RecordVerdict)] == [Referee.CRITIC]
 
 
 @pytest.mark.parametrize("content", ["draft", "I do not know which ones."])

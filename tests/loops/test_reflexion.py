@@ -48,18 +48,6 @@ def test_a_satisfied_model_ends_the_loop_as_succeeded() -> None:
     assert (verdict.judgement.referee, verdict.judgement.score) == (Referee.SELF, 95)
 
 
-def test_each_call_has_the_role_and_the_temperature_of_its_part() -> None:
-    answers = [said("14"), said(evaluation(False)), said(reflection("r")), said("15"), said(evaluation(True))]
-    made = play(spec(), sequence(answers)).of(Generate)
-    assert [(call.key, call.role, call.temperature) for call in made] == [
-        ("attempt-1/answer", "actor", 0.7),
-        ("attempt-1/self-evaluation", "self", 0.3),
-        ("attempt-1/reflection", "reflector", 0.5),
-        ("attempt-2/answer", "actor", 0.7),
-        ("attempt-2/self-evaluation", "self", 0.3),
-    ]
-
-
 def test_attempts_and_reflections_grow_the_one_context() -> None:
     answers: list[Any] = []
     for number, confidence in enumerate((0.9, 0.6, 0.3), start=1):
@@ -79,23 +67,6 @@ def test_attempts_and_reflections_grow_the_one_context() -> None:
     assert "attempt-3/reflection" not in played.keys
 
 
-def test_the_reflector_is_told_what_was_found_and_the_work_in_a_frame() -> None:
-    answers = [said("14"), said(evaluation(False, issues=["47 is missing"])), said(reflection("r"))]
-    played = play(spec(max_iterations=2), sequence([*answers, said("15"), said(evaluation(True))]))
-    asked = played.of(Generate)[2].messages[-1].content
-    assert "- 47 is missing" in asked
-    assert "<work-" in asked
-
-
-def test_an_attempt_that_does_not_improve_stops_the_loop_before_a_reflection_is_paid_for() -> None:
-    answers = [said("a"), said(evaluation(False)), said(reflection("r")), said("b"), said(evaluation(False))]
-    played = play(spec(max_iterations=9), sequence(answers))
-
-    assert played.ended.outcome is Outcome.EXHAUSTED
-    assert played.ended.best_attempt == 1
-    assert played.keys[-1] == "attempt-2/verdict"
-
-
 def test_an_unsure_self_evaluation_waits_for_a_person_whose_words_go_into_the_context() -> None:
     back = decided(
         Verdict.REVISE,
@@ -112,12 +83,6 @@ def test_an_unsure_self_evaluation_waits_for_a_person_whose_words_go_into_the_co
     for text in ("A person sent it back", "1 is no prime (begin with 2)", "Count again.", "r fix"):
         assert text in told
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
-
-
-def test_a_person_may_reject_what_the_model_likes() -> None:
-    rejected = decided(Verdict.REJECT, score=0)
-    played = play(spec(), sequence([said("16"), said(evaluation(True, confidence=0.1)), rejected]))
-    assert played.ended.outcome is Outcome.REJECTED
 
 
 def test_an_outside_agent_makes_the_attempts_and_is_told_the_reflections() -> None:

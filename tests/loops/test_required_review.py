@@ -88,13 +88,6 @@ def test_a_run_out_of_attempts_ends_by_one_decision(verdict: Verdict, outcome: O
     assert played.ended.outcome is outcome
 
 
-def test_the_last_attempt_is_reviewed_once() -> None:
-    answers = [said("one"), said(GOOD), decided(Verdict.REVISE)]
-    played = play(required(text_spec(max_iterations=1)), sequence(answers))
-    assert len(played.of(AskReviewer)) == 1
-    assert played.ended.outcome is Outcome.EXHAUSTED
-
-
 def test_after_a_decision_on_an_earlier_attempt_the_end_still_waits() -> None:
     answers = [said("one"), said(GOOD), decided(Verdict.REVISE, score=80), said("two"), said(critique(45))]
     played = play(required(text_spec(max_iterations=2)), sequence([*answers, decided(Verdict.PASS)]))
@@ -116,12 +109,6 @@ def test_an_audit_draws_nothing_that_a_reviewer_decides_anyway() -> None:
     policy = ReviewPolicy(audit_share=1)
     played = play(required(text_spec(policy=policy)), sequence([said("a"), said(GOOD), decided(Verdict.PASS)]))
     assert played.keys[-1] == "attempt-1/review"
-
-
-def test_without_the_demand_nothing_waits() -> None:
-    played = play(text_spec(), sequence([said("a haiku"), said(GOOD)]))
-    assert played.of(AskReviewer) == []
-    assert played.ended.outcome is Outcome.SUCCEEDED
 
 
 def test_an_edited_answer_ends_a_run_without_attempts_left() -> None:
@@ -188,14 +175,6 @@ def test_a_call_that_works_waits_for_a_reviewer() -> None:
     assert "The other Rome." in prompts(played)[0]
     assert '"Rome"' in prompts(played)[0]
     assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
-
-
-def test_the_self_judging_loop_waits_too() -> None:
-    spec = required(text_spec(), mode=Mode.REFLEXION)
-    happy = said('{"is_satisfactory": true, "issues": [], "confidence": 0.9}')
-    played = play(spec, sequence([said("one"), happy, decided(Verdict.PASS)]))
-    assert [review.reason for review in played.of(AskReviewer)] == [ReviewReason.REQUIRED]
-    assert played.ended.outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(

@@ -102,11 +102,6 @@ def test_the_same_words_in_another_category_are_another_mistake() -> None:
     assert similar_issues([issue(same)], [("ref_1", issue(same, IssueCategory.FORMAT))]).found == ()
 
 
-def test_without_earlier_reports_nothing_is_alike() -> None:
-    found = similar_issues([issue("Only 3 papers were collected")], [], looked_at=0)
-    assert (found.looked_at, found.found) == (0, ())
-
-
 def test_what_is_found_and_the_time_it_takes_are_bounded() -> None:
     words = " ".join(f"word{number} 重复" for number in range(5_000))
     earlier = [(f"ref_{number}", issue(words[:10_000])) for number in range(1_000)]

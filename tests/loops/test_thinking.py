@@ -8,22 +8,16 @@ from reflection_app.loops.thinking import split_thinking
 @pytest.mark.parametrize(
     ("text", "thought", "answer"),
     [
-        ("<think>a</think>b", "a", "b"),
         ("<think>\nSix times\nseven.\n</think>\n\nForty-two.", "Six times\nseven.", "Forty-two."),
         ("Six times seven.\n</think>\n\nForty-two.", "Six times seven.", "Forty-two."),
-        ("Six times seven. </think>\nForty-two.", "Six times seven.", "Forty-two."),
-        ("Six times seven.</think>Forty-two.", "Six times seven.", "Forty-two."),
         ("<think>a</think><think>b</think>c", "a\nb", "c"),
-        ("a\n</think>\nb\n</think>\nc", "a\nb", "c"),
         ("Intro.\n<think>a</think>\nThe end.", "a", "Intro.\n\nThe end."),
         ("<think>It never ends", "It never ends", ""),
         ("It ends in a tag.\n</think>", "It ends in a tag.", ""),
         # The tags of other models, and as some write them.
         ("[THINK]a[/THINK]b", "a", "b"),
-        ("a[/THINK]b", "a", "b"),
         ("<seed:think>a</seed:think>b", "a", "b"),
         ("◁think▷a◁/think▷b", "a", "b"),
-        ("a\n</thinking>\nb", "a", "b"),
         ("a.</THINK >\r\nb", "a.", "b"),
         ("<think>```python\nx = 1\n</think>\n```python\nx = 2\n```", "```python\nx = 1", "```python\nx = 2\n```"),
     ],
@@ -36,12 +30,10 @@ def test_reasoning_goes_before_the_answer(text: str, thought: str, answer: str) 
     "text",
     [
         "An answer.",
-        " An answer with spaces around it \n",
         "Write `</think>` where the reasoning ends, and go on.",
         "The tags <think> and </think> stand around it.",
         'The parser looks for "</think>" and cuts there.',
         "```html\n</think>\n```\nThat is how it ends.",
-        "~~~\n<think>\nx\n</think>\n~~~",
         "First part.\n<think> is how a model begins to think.",
     ],
 )

@@ -35,7 +35,6 @@ LIST = ToolSpec(name="list_files", description="Lists files.", parameters={"type
 DRAW = ToolSpec(name="draw_poster", description="Draws a poster.", parameters={"type": "object"})
 POST = ToolSpec(name="post_to_chats", description="Posts a text to every chat.", parameters={"type": "object"})
 SAVE = ToolSpec(name="save_file", description="Saves a text to a file.", parameters={"type": "object"})
-MAIL = ToolSpec(name="send_email", description="Sends an e-mail.", parameters={"type": "object"})
 READS = {name: ToolRule(effect=ToolEffect.READ) for name in ("read_invoice", "list_files", "draw_poster")}
 
 

@@ -1,7 +1,7 @@
 """Approved rules and preferences in every prompt of a run, and why an entry was not used."""
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -143,20 +143,3 @@ def test_an_external_run_retrieves_lessons_itself_and_a_waiting_run_has_not_yet(
     given.submitted_run(project, objective=TASK, mode="actor_critic", execution="external")
     given.submitted_run(project, objective=TASK, mode="actor_critic")
     assert reasons(project, rule.pk) == [UseReason.PENDING, UseReason.EXTERNAL]
-
-
-def test_rest_answers_why_for_the_run_and_for_one_entry() -> None:
-    project = a_project()
-    caller = given.caller(project)
-    rule = entry(project, RULES[0])
-    other = entry(project, "Other rule.", agent="writer")
-    run = ran(project)
-    url = f"/api/v1/runs/{run.pk}/lessons"
-    answer = caller.get(url).body
-    assert [(row["entry_id"], row["reason"], row["kind"]) for row in answer["results"]] == [
-        (str(rule.pk), "used", "rule")
-    ]
-    assert answer["problem"] is None
-    [row] = caller.get(url, entry=str(other.pk)).body["results"]
-    assert (row["name"], row["reason"]) == ("Other rule.", "other_agent")
-    assert caller.get(url, entry=str(uuid4())).status == 404

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.audit import Actor
 from reflection_app.core.errors import CannotFork
 from reflection_app.loops import catalogue
 from reflection_app.loops.attempt_effects import Decision
@@ -232,11 +232,3 @@ def test_a_fork_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
 
     assert kept(child) == kept(parent)
     assert calls == ["attempt-2/answer", "attempt-2/critique"]
-
-
-def test_the_trail_says_who_forked_what(parent: Run) -> None:
-    person = given.member(parent.project)
-    child = forked(parent, 3, result={"verdict": "PASS"}, actor=Actor(user=person))
-    entry = AuditEntry.objects.get(action="run.forked")
-    assert (entry.target_id, entry.user) == (child.pk, person)
-    assert entry.after == {"parent": str(parent.pk), "from_step": 3, "edited": ["result"], "limits": {}}

@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import Role
-from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.protocol import rounds_of
 from tests import given
@@ -68,21 +67,13 @@ def states(run: Run) -> list[list[str]]:
     return [[stage.state for stage in one.stages] for one in rounds_of(run)]
 
 
-def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Client, run: Run) -> None:
+def test_the_six_steps_stand_on_the_runs_page_and_hostile_text_in_them_is_inert(client: Client, run: Run) -> None:
     assert run.outcome == "succeeded", run.error
     assert states(run) == [["done"] * 6]
     given.logged_in(client, run.project)
     page = client.get(f"/p/six/runs/{run.pk}/").text
-    said = words(page)
-    for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
-        assert name in said
-    assert "0 of 2 repair steps done" in said
-    assert "written, not verified" in said
-    assert "仅收集了 3 篇论文" in said
-    assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
-    assert "attempt 2, ready for re-evaluation" in said
     assert f"/p/six/tickets/{ticket_of(run).ticket_id}/" in page
-    assert "Reflection protocol" in said
+    assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
     assert given.HOSTILE not in page
     assert "<script>alert" not in page
 
@@ -108,30 +99,21 @@ def test_what_is_missing_is_now_or_to_come_and_after_the_end_not_reached(run: Ru
     assert [one.state for one in rounds_of(run)[0].stages[4].repairs] == ["written", "now"]
 
 
-def test_the_list_filters_and_says_what_makes_tickets_where_there_are_none(client: Client) -> None:
+def test_the_list_of_tickets_is_filtered(client: Client) -> None:
     project = given.project("listed")
     given.logged_in(client, project)
-    assert "A rewind ticket is issued when" in client.get("/p/listed/tickets/").text
     run = handed_in(external_run(project=project), "second")
     old, new = ticket_of(run), ticket_of(run, 2)
-    page = client.get("/p/listed/tickets/").text
-    assert page.index(new.ticket_id) < page.index(old.ticket_id)
     for query, shown in (
-        ("state=open", {new}),
         ("state=superseded", {old}),
-        ("agent=researcher", {old, new}),
         ("agent=nobody", set()),
         ("trigger=critic_evaluation", {old, new}),
-        ("trigger=persons_order", set()),
-        (f"run={run.pk}", {old, new}),
         (f"before={new.ticket_id}", {old}),
         ("state=nonsense&run=none", {old, new}),
     ):
-        text = client.get(f"/p/listed/tickets/?{query}").text
+        text = client.get(f"/p/listed/tickets/?{query}", headers={"HX-Request": "true"}).text
         assert {one for one in (old, new) if one.ticket_id in text} == shown, query
-    swapped = client.get("/p/listed/tickets/?state=open", headers={"HX-Request": "true"}).text
-    assert new.ticket_id in swapped
-    assert "<html" not in swapped
+        assert "<html" not in text
 
 
 def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
@@ -139,40 +121,24 @@ def test_closing_asks_why_and_keeps_what_was_typed(client: Client) -> None:
     ticket = ticket_of(run)
     given.logged_in(client, run.project, Role.REVIEWER)
     at = f"/p/closing/tickets/{ticket.ticket_id}/close/"
-    blank = client.post(at, {"reason": "  "})
-    assert (
-        blank.status_code,
-        "Enter a reason for closing. The agent or person repairing it will see it." in blank.text,
-    ) == (400, True)
     long = client.post(at, {"reason": "x" * 10_001})
     assert (long.status_code, "x" * 10_001 in long.text) == (400, True)
     done = client.post(at, {"reason": f"Withdrawn {given.HOSTILE}"}, follow=True).text
-    assert "was cancelled" in done
     assert "Withdrawn" in done
     assert "<script>alert" not in done
-    assert Ticket.objects.get(pk=ticket.pk).state == TicketState.CLOSED
-    again = client.post(at, {"reason": "Once more"})
-    assert again.status_code == 409
+    assert client.post(at, {"reason": "Once more"}).status_code == 409
 
 
 def test_a_finished_run_is_ordered_again_from_its_page(client: Client, run: Run) -> None:
     given.logged_in(client, run.project, Role.REVIEWER)
-    assert 'id="run-redo"' in client.get(f"/p/six/runs/{run.pk}/").text
     at = f"/p/six/runs/{run.pk}/redo/"
-    blank = client.post(at, {"instructions": " ", "attempt": "2"})
-    assert blank.status_code == 400
-    assert 'id="error-instructions"' in blank.text
-    assert '<option value="2" selected>' in blank.text
     missing = client.post(at, {"instructions": "Kürzer 更短", "attempt": "9"})
     assert missing.status_code == 400
     assert "Kürzer 更短" in missing.text
-    assert "no attempt 9" in missing.text
     done = client.post(at, {"instructions": f"更短 {given.HOSTILE}", "attempt": "1"}, follow=True)
     child = Run.objects.get(parent=run)
     assert done.redirect_chain[-1][0] == f"/p/six/runs/{child.pk}/"
-    assert f"Redo requested</a> by {child.forked_by_label}" in done.text
     assert "<script>alert" not in done.text
     of_parent = client.get(f"/p/six/runs/{run.pk}/").text
     assert f'/p/six/runs/{child.pk}/">Redo requested</a>' in of_parent
     assert "Forked" not in of_parent
-    assert client.get(f"/p/six/runs/{child.pk}/compare/").status_code == 200

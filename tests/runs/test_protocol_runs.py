@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
@@ -17,8 +16,7 @@ from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
-from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
-from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
+from reflection_app.runs.models import Question, Run, RunState, Step, Verdict
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from tests import given
 from tests.loops.protocol.playing import PLAN, REFLECTION
@@ -149,32 +147,7 @@ def test_what_the_agent_does_not_know_waits_for_a_person_whose_answer_is_kept_as
     assert "ACL 和 EMNLP" in asked["messages"][-1]["content"]
 
 
-def test_an_outside_agent_carries_out_the_plan_and_says_how_it_went() -> None:
-    run = protocol_run(
-        {"attempt-2/critique": GOOD, **six_steps(1)},
-        execution="external",
-    )
-
-    def hand_in(**sent: Any) -> None:
-        hand_in_attempt(advanced(run), AttemptInput.model_validate(sent), actor=Actor())
-
-    hand_in(content="draft", self_check={"ok": False, "issues": ["no sources"]})
-    hand_in(content="revised", repairs=[{"step": 1, "status": "completed", "output": "found two"}])
-    assert advanced(run).outcome == "succeeded", run.error
-    ticket, report = Ticket.objects.get(run=run), Report.objects.get(run=run)
-    assert (ticket.trigger, ticket.state) == ("self_check", TicketState.RESOLVED)
-    assert report.content["repair_actions"][0]["status"] == "written"
-
-
-def test_a_call_that_broke_off_leaves_an_empty_attempt_and_is_resumed() -> None:
-    run = advanced(protocol_run({"attempt-1/repair-1/resume": "the answer", "attempt-2/critique": GOOD}))
-    assert (run.outcome, run.best_attempt and run.best_attempt.number) == ("succeeded", 2), run.error
-    assert list(Attempt.objects.filter(run=run).values_list("content", flat=True)) == ["", "the answer"]
-    assert Ticket.objects.get(run=run).trigger == "interruption"
-    assert Report.objects.get(run=run).error_type == "3.3.3"
-
-
-def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_shown(client: Client) -> None:
+def test_a_pass_against_a_lowered_expectation_is_told_apart_over_rest_and_in_the_metrics() -> None:
     project = given.project(review_policy={"audit_share": 0})
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     plan = six_steps(1, lowered=[{"requirement": "items in papers", "min": 3}])
@@ -195,19 +168,12 @@ def test_a_pass_against_a_lowered_expectation_is_told_apart_wherever_the_run_is_
     assert (run.state, run.waiting_for) == (RunState.WAITING_REVIEW, "checkpoint"), run.error
 
     review = Review.objects.get(run=run)
-    member = given.logged_in(client, project, Role.REVIEWER)
-    asked = member.get(f"/p/{project.slug}/reviews/{review.pk}/").text
-    assert "Passed with lowered requirements" in asked
-    assert "items in papers: at least 3" in asked
-    assert "lowered from: at least 5 items in papers" in asked
     actor = Actor(user=given.member(project, Role.REVIEWER))
     held = claim_review(review, actor=actor)
     assert held.lease_token is not None
     decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=actor)
     run = advanced(run)
     assert run.outcome == "succeeded", run.error
-    assert "Passed with lowered requirements" in member.get(f"/p/{project.slug}/runs/{run.pk}/").text
-
     caller = given.caller(project)
     told = caller.get(f"runs/{run.pk}").body["best_attempt"]
     assert (told["number"], told["referee"], told["passed_lowered"]) == (2, "person", True)

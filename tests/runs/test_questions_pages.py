@@ -30,15 +30,6 @@ def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
     assert "has already answered this. Nothing was changed." in late.content.decode()
 
 
-def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
-    project = given.project("blank")
-    given.logged_in(client, project)
-    question = waiting_question(project)
-    refused = client.post(f"/p/blank/questions/{question.pk}/answer/", {"choice": "answer", "text": " "})
-    assert refused.status_code == 400
-    assert "Enter an answer; the run continues with it." in refused.content.decode()
-
-
 def test_hostile_text_is_shown_as_text(client: Client) -> None:
     project = given.project("hostile")
     given.logged_in(client, project)

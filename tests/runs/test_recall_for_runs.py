@@ -24,7 +24,7 @@ def asked(caller: Caller, subject: str) -> Any:
     return answer.body
 
 
-@pytest.mark.parametrize("write", [str, lambda run_id: str(run_id).upper(), lambda run_id: run_id.hex])
+@pytest.mark.parametrize("write", [str, lambda run_id: run_id.hex.upper()])
 def test_what_a_run_will_be_told_by_the_desk_is_not_drawn_by_another(write: Callable[[UUID], str]) -> None:
     project = project_telling(0.5)
     for number in range(5):

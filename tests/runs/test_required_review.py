@@ -18,7 +18,7 @@ from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.models import Delivery
-from tests import given, then, when
+from tests import given, then
 from tests.adapters.outgoing.conftest import loopback
 from tests.api.caller import Caller
 from tests.metrics.settled import let_settle
@@ -131,32 +131,3 @@ def test_the_demand_is_stored_returned_and_inherited(project: Project, caller: C
     actor = Actor(user=given.member(project))
     assert fork_run(run, ForkInput(from_step=2), actor=actor).get_spec().requires_review
     assert redo_run(run, RedoInput(instructions="Shorter."), actor=actor).get_spec().requires_review
-
-
-def test_our_own_code_that_passes_its_tests_waits_and_its_time_budget_does_not_run(project: Project) -> None:
-    run = given.scripted_run(
-        {"attempt-1/answer": given.RIGHT},
-        project=project,
-        tests=given.TESTS,
-        review="required",
-        limits={"time_budget_s": 30},
-    )
-    when.advances(run)
-    assert (run.state, run.waiting_for) == ("waiting_review", "required")
-    # However long ago it was asked.
-    Review.objects.filter(run=run).update(created_at="2020-01-01T00:00:00Z")
-    decide(run, decision="approve")
-    run.refresh_from_db()
-    assert (run.state, run.outcome) == ("finished", "succeeded")
-
-
-def test_an_attempt_that_nothing_judged_can_be_approved(project: Project) -> None:
-    answers = {"attempt-1/answer": "A haiku.", "attempt-1/critique": "no verdict"}
-    run = given.scripted_run(answers, project=project, mode="actor_critic", review="required")
-    when.advances(run)
-    assert (run.state, run.waiting_for) == ("waiting_review", "unsettled_pick")
-    review = Review.objects.get(run=run)
-    assert (review.verdict.is_void, review.verdict.judge_label) == (True, "unjudged")
-    decide(run, decision="approve")
-    run.refresh_from_db()
-    assert (run.outcome, run.best_attempt is not None) == ("succeeded", True)

@@ -19,16 +19,6 @@ ACTIVE = re.compile(
 )
 
 
-def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
-    project = given.unsure_project("called")
-    review = given.waiting_review(project)
-    page = given.logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
-    assert "This run is waiting for a reviewer" in page
-    assert f'href="/p/called/reviews/{review.pk}/"' in page
-    assert "A first text." in page
-    assert "No title" in page
-
-
 def test_every_outcome_is_explained_in_words(client: Client) -> None:
     project = given.scripted_project(
         "ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)}
@@ -102,15 +92,11 @@ def test_hostile_names_of_tests_are_inert(client: Client) -> None:
     assert not ACTIVE.search(page)
 
 
-def test_a_run_is_cancelled_after_asking(client: Client) -> None:
+def test_a_run_is_cancelled_from_its_page_once(client: Client) -> None:
     project = given.unsure_project("cancel")
     run = given.submitted_run(project)
     given.logged_in(client, project)
-    assert "Cancel this run?" in client.get(f"/p/cancel/runs/{run.pk}/cancel/").text
-    page = client.post(f"/p/cancel/runs/{run.pk}/cancel/", follow=True).text
+    assert client.post(f"/p/cancel/runs/{run.pk}/cancel/").status_code == 302
     run.refresh_from_db()
     assert (run.state, run.outcome) == (RunState.FINISHED, "cancelled")
-    assert "The run was cancelled." in page
-    refused = client.post(f"/p/cancel/runs/{run.pk}/cancel/")
-    assert refused.status_code == 409
-    assert "The run has already ended (" in refused.text
+    assert client.post(f"/p/cancel/runs/{run.pk}/cancel/").status_code == 409

@@ -64,15 +64,11 @@ def test_pages_follow_each_other_in_any_order(
 ) -> None:
     monkeypatch.setattr(list_pages, "PAGE", 2)
     given.logged_in(client, project)
-    for number, cost in enumerate(("0.3", "0.1", "0.3", "0.2", "0.3")):
+    for number, cost in enumerate(("0.3", "0.1", "0.3")):
         run_of(project, f"Run {number}", cost=cost)
-    for sort in ("", "created", "-cost", "cost", "-score", "score", "-duration", "attempts"):
-        seen: list[str] = []
-        query = f"sort={sort}"
-        while True:
-            page = client.get(f"{LIST}?{query}")
-            seen += [run.task.objective for run in page.context["runs"]]
-            if page.context["older"] is None:
-                break
-            query = f"sort={sort}&before={page.context['older']}"
-        assert (len(seen), len(set(seen))) == (5, 5), sort
+    for sort in ("", "created", "-cost", "-score", "duration"):
+        first = client.get(f"{LIST}?sort={sort}")
+        seen = [run.task.objective for run in first.context["runs"]]
+        last = client.get(f"{LIST}?sort={sort}&before={first.context['older']}")
+        seen += [run.task.objective for run in last.context["runs"]]
+        assert (len(set(seen)), last.context["older"]) == (3, None), sort

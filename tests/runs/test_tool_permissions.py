@@ -114,33 +114,6 @@ def test_an_allowed_call_is_made_once_with_just_the_arguments_that_were_shown(
     assert audited(project, "question.answered")[0]["choice"] == "allow"
 
 
-def test_a_refused_call_is_not_made_and_the_answer_names_what_is_missing(project: Project, bank: RawServer) -> None:
-    run = decide(advanced(planning(project)), Choice.REFUSE, text="We only check it.", name="grace")
-
-    assert (bank.heard, run.state) == ([], "finished")
-    outcome = Step.objects.get(run=run, key="attempt-1/supplement/step-1/outcome").result
-    assert outcome is not None
-    assert (outcome["state"], outcome["error"]) == (
-        "skipped",
-        "grace refused the call of pay_invoice: We only check it.",
-    )
-    told = Step.objects.get(run=run, key="attempt-1/answer").request["messages"][-1]["content"]
-    assert "still missing" in told
-    [decided] = permissions_of(run)
-    assert (decided.state, decided.by, decided.reason) == (Decided.REFUSED, "grace", "We only check it.")
-
-
-def test_a_task_that_asks_for_it_in_its_own_words_needs_no_reviewer(project: Project, bank: RawServer) -> None:
-    objective = "Check the invoice 77 for mistakes and pay it."
-    yes = json.dumps({"asked_for": True, "quote": "pay it", "confidence": 1.0})
-    answers = {"attempt-1/supplement/step-1/call/asked-for": yes}
-    run = advanced(planning(project, answers, objective=objective))
-
-    assert (run.outcome, len(bank.heard), Question.objects.filter(run=run).count()) == ("succeeded", 1, 0)
-    [allowed] = audited(project, "tool_call.allowed")
-    assert (allowed["ground"], allowed["quote"], allowed["tool"]) == ("task_words", "pay it", "pay_invoice")
-
-
 def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(project: Project, bank: RawServer) -> None:
     tool = Tool.objects.get(project=project, name="pay_invoice")
     change_tool(tool, ToolChange(is_allowed=True), actor=Actor())
@@ -150,22 +123,6 @@ def test_one_setting_lets_a_pipeline_run_as_before_and_each_call_is_audited(proj
     [allowed] = audited(project, "tool_call.allowed")
     assert (allowed["ground"], allowed["arguments"]) == ("setting", {"invoice": "77"})
     assert audited(project, "tool.changed")[0]["is_allowed"] is True
-
-
-def test_a_call_that_came_with_the_task_is_made_and_its_changed_retry_asks(project: Project, bank: RawServer) -> None:
-    call = {"tool": "pay_invoice", "arguments": {"invoice": "77"}}
-    run = advanced(given.scripted_run({}, project=project, mode="external_loop", tool_call=call))
-    assert (run.outcome, len(bank.heard), permissions_of(run)) == ("succeeded", 1, [])
-
-    with RawServer(reply(b"invoice: no such number", status="422 Unprocessable Entity")) as strict:
-        tool = Tool.objects.get(project=project, name="pay_invoice")
-        change_tool(tool, ToolChange(config={"url": f"{strict.url}/pay", "method": "POST"}), actor=Actor())
-        changed = call_of("pay_invoice", invoice="78")
-        run = advanced(
-            given.scripted_run({"attempt-2/arguments": changed}, project=project, mode="external_loop", tool_call=call)
-        )
-        assert (run.waiting_for, len(strict.heard)) == ("tool_call", 1)
-    assert (question_of(run).prepared or {})["arguments"] == {"invoice": "78"}
 
 
 def test_no_loop_gets_a_call_past_the_gate(project: Project, bank: RawServer) -> None:
@@ -196,25 +153,6 @@ def test_a_worker_that_dies_after_the_approval_makes_the_call_under_one_key(
     calls = Step.objects.filter(run=run, kind="call_tool", request__tool="pay_invoice")
     assert calls.count() == 1
     assert Question.objects.filter(run=run).count() == 1
-
-
-def test_rest_shows_each_approval_and_another_project_cannot_answer(project: Project, bank: RawServer) -> None:
-    caller, other = given.caller(project), given.caller(given.project(f"other-{next(_numbers)}"))
-    run = advanced(planning(project))
-    [asked] = caller.get("questions", kind="tool_call").body["results"]
-    assert asked["prepared"] == {"tool": "pay_invoice", "arguments": {"invoice": "77"}, "effect": "external"}
-    [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
-    assert (listed["state"], listed["question_id"], listed["ground"]) == ("asked", asked["id"], None)
-    then.refused(other.get(f"questions/{asked['id']}"), 404)
-    then.refused(other.post(f"questions/{asked['id']}/answer", {"choice": "allow"}), 404)
-    then.refused(caller.post(f"questions/{asked['id']}/answer", {"choice": "try_again"}), 400)
-
-    assert caller.post(f"questions/{asked['id']}/answer", {"choice": "allow"}).status == 200
-    advanced(run)
-    assert len(bank.heard) == 1
-    [listed] = caller.get(f"runs/{run.pk}").body["tool_permissions"]
-    assert listed["state"] == "allowed"
-    assert listed["by"]
 
 
 def test_a_redo_goes_by_the_rules_of_now_and_a_run_by_its_own(project: Project, bank: RawServer) -> None:

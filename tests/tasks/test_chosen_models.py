@@ -35,7 +35,7 @@ def caller(settings: Settings) -> Caller:
     return given.caller(project)
 
 
-def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> None:
+def test_the_chosen_model_is_asked_and_told(caller: Caller) -> None:
     task = caller.post(
         "tasks", {"objective": "x", "mode": "actor_critic", "models": {"critic": "scripted/chosen-strict"}}
     )
@@ -49,19 +49,13 @@ def test_the_chosen_model_is_asked_and_told(caller: Caller, client: Client) -> N
         "default": "scripted/chosen-usual",
         "critic": "scripted/chosen-strict",
     }
-    page = given.logged_in(client, caller.project).get(f"/p/choose/runs/{run_id}/").text
-    assert "<code>scripted/chosen-strict</code>" in page
-    assert "Model: Critic" in page
 
 
 @pytest.mark.parametrize(
     ("models", "field"),
     [
         ({"critic": "openai/gpt-4o-mini"}, "models.critic"),
-        ({"critic": "ollama/llama3"}, "models.critic"),
-        ({"critic": "scripted/chosen-strict "}, "models.critic"),
         ({"director": "scripted/chosen-strict"}, "models.director.[key]"),
-        ({"critic": 1}, "models.critic"),
         ("scripted/chosen-strict", "models"),
     ],
 )

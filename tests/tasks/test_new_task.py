@@ -35,7 +35,6 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"objective": "  "}, "Describe the task."),
         ({"objective": "x", "mode": "nonsense"}, "error-mode"),
         (
             {"objective": "x", "tests": "{not json"},
@@ -43,18 +42,11 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
         ),
         ({"objective": "x", "mode": "external_loop"}, "Automated test needs something that can check the answer"),
         ({"objective": "x", "mode": "external_loop"}, '<details class="more" open>'),
-        ({"objective": "x", "tests": '{"script": "x", "y": 1}'}, "y: Unknown field."),
         ({"objective": "x", "max_iterations": "1.5"}, "A whole number from 1 to 20."),
-        ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
         (
             {"objective": "x", "tests": '{"script": "def test_it(:\\n  assert f()"}'},
             "script: line 1, column 13: invalid syntax",
         ),
-        ({"objective": "x", "output_schema": '{"type": "strin"}'}, "$.type: "),
-        ({"objective": "x", "mode": "planning"}, "Planning needs the tools"),
-        ({"objective": "x", "tools": "nothing"}, "There is no tool named"),
-        ({"objective": "x", "mode": "reflexion", "tests": TESTS}, "Reflexion does not use it"),
-        ({"objective": "x", "kind": "k" * 61}, "At most 60 characters."),
     ],
 )
 def test_what_is_wrong_is_said_and_what_was_typed_is_kept(member: Client, typed: dict[str, str], said: str) -> None:

@@ -22,7 +22,6 @@ def call(tool: str, **arguments: Any) -> ToolCall:
     [
         {"q": "AI news", "most": 10},
         {"q": "  ai   NEWS. ", "most": "10"},
-        {"most": 10.0, "q": "ＡＩ news", "lang": ""},
         {"q": ["AI news"], "filters": {}, "lang": None},
     ],
 )

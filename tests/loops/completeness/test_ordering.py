@@ -42,10 +42,8 @@ def kept(found: Completeness) -> str:
         ((known(8, 10, tokens=1_000), known(4, 10, tokens=100)), "ba"),
         # Few runs are drawn toward one half.
         ((known(1, 1), known(90, 100)), "ba"),
-        ((known(0, 1), known(0, 50)), "ab"),
         # Without a record: every second run, at the cost of the dearest.
         ((None, known(9, 10), known(1, 10)), "bac"),
-        ((None, known(1, 10, tokens=100), known(5, 10, tokens=1_000)), "bac"),
         ((None, None), "ab"),
     ],
 )

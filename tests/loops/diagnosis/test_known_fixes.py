@@ -61,14 +61,6 @@ def test_a_remembered_delay_is_no_shorter_than_what_is_asked_for_now() -> None:
     assert from_known_fix(again, fix).action.retry_delay_seconds == 10
 
 
-def test_a_remembered_tool_that_changes_something_is_named_but_code_has_no_parameters_for_it() -> None:
-    fix = known(Remedy.SWITCH_TOOL, fallback_tool="delete_all")
-    schema = {"type": "object", "properties": {"query": {}, "limit": {}}}
-    there = FAILED.model_copy(update={"tools": (ToolSpec(name="delete_all", parameters=schema),)})
-    action = from_known_fix(there, fix).action
-    assert (action.fallback_tool, action.modified_params) == ("delete_all", None)
-
-
 def test_what_has_to_go_to_a_person_goes_there_whatever_got_round_it_before() -> None:
     refused = FailedCall(tool="pay", params={"amount": 9}, error="403 Forbidden: you have no permission", status=403)
     for fix in (known(Remedy.FIX_AND_RETRY, modified_params={"as": "root"}), known(Remedy.RETRY_LATER)):

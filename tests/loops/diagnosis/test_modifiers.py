@@ -36,11 +36,9 @@ def changed(params: dict[str, Any], error: str, *, tool: str = "find", **schema:
     ("params", "error", "expected"),
     [
         (GOOD | {"limit": "20"}, "limit: is not of type integer", GOOD | {"limit": 20}),
-        (GOOD | {"ratio": "0.5"}, "invalid parameter ratio", GOOD | {"ratio": 0.5}),
         (GOOD | {"is_new": "True"}, "invalid parameter", GOOD | {"is_new": True}),
         (GOOD | {"tags": '["1", 2]'}, "invalid parameter", GOOD | {"tags": [1, 2]}),
         (GOOD | {"options": {"page": "12"}}, "invalid parameter", GOOD | {"options": {"page": 9}}),
-        (GOOD | {"code": 7}, "invalid parameter", GOOD | {"code": "7"}),
         (GOOD | {"format": "CSV"}, "invalid enum value", GOOD | {"format": "csv"}),
         (GOOD | {"limit": 500}, "limit is too large: invalid parameter", GOOD | {"limit": 50}),
         (GOOD | {"limit": 0}, "invalid parameter", GOOD | {"limit": 1}),
@@ -65,11 +63,6 @@ def test_what_the_schema_tells_is_put_right(params: dict[str, Any], error: str, 
 )
 def test_what_nobody_knows_is_not_guessed(params: dict[str, Any], error: str) -> None:
     assert changed(params, error) is None
-
-
-def test_a_size_of_several_types_is_left_alone() -> None:
-    properties = {"limit": {"type": ["integer", "null"]}}
-    assert changed({"lang": "a"}, "response too large", properties=properties) is None
 
 
 @pytest.mark.parametrize("guard", ["dry_run", "where", "filter", "user_id", "if_match", "confirm"])

@@ -70,21 +70,6 @@ def test_scene_4_a_query_with_wrong_syntax_is_mended(error: str) -> None:
     assert found.action.modified_params == params | {"query": "multi-agent OR agent coordination"}
 
 
-@pytest.mark.parametrize(
-    ("error", "error_type"),
-    [
-        ("参数格式错误", ErrorType.PARAMETER_ERROR),
-        ("语法错误", ErrorType.PARAMETER_ERROR),
-        ("权限不足", ErrorType.PERMISSION_DENIED),
-        ("连接被拒绝", ErrorType.EXTERNAL_SERVICE_ERROR),
-        ("服务不可用", ErrorType.EXTERNAL_SERVICE_ERROR),
-        ("未知工具: paint", ErrorType.WRONG_TOOL),
-    ],
-)
-def test_chinese_errors_have_the_types_of_english_ones(error: str, error_type: ErrorType) -> None:
-    assert ruled(FailedCall(tool="t", error=error)).error_type is error_type
-
-
 # The design seed's scenes of failing tools with the parameters and tools that real calls have, through the loop.
 
 

@@ -78,17 +78,3 @@ def test_none_of_them_is_repeated_without_a_change() -> None:
         assert found.action.modified_params is None, "whose money and which flight is no matter for code"
         if failed.is_repeated:
             assert "twice in a row" in found.action.action
-
-
-def test_the_thirty_four_have_eight_signatures() -> None:
-    signatures = Counter(found.signature for _, found in failures() if found is not None)
-    assert signatures == {
-        "flight <id> not available on date <time>": 14,
-        "gift card balance is not enough": 5,
-        "payment amount does not add up, total price is <n>, but paid <n>": 4,
-        "not enough seats on flight <id>": 3,
-        "payment method <id> not found": 3,
-        "payment method not found": 2,
-        "certificate cannot be used to update reservation": 2,
-        "not enough balance in payment method <id>": 1,
-    }

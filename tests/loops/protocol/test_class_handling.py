@@ -33,7 +33,6 @@ from tests.loops.protocol.playing import (
     repairs_of,
     reports_of,
     role_of,
-    tickets_of,
 )
 from tests.loops.tool_playing import ADD, WEATHER, call_text, failed, worked
 from tests.runs.critiques import critique
@@ -74,13 +73,6 @@ def test_a_stronger_model_repairs_and_submits_where_one_is_configured() -> None:
     assert role_of(played, "attempt-1/repair-1/work") == "escalation"
     assert role_of(played, "attempt-2/answer") == "escalation"
     assert "LLM_ESCALATION_MODEL" not in plan_of(played).remediation
-
-
-def test_a_checkpoint_also_stops_a_repeated_mistake_that_misses_requirements_again() -> None:
-    desk = Desk(actor=papers(1), critic=missing(), reviewer=decided(Verdict.REJECT, score=5), alike=True)
-    played = play(protocol_spec(requirements=PAPERS), desk)
-    assert played.ended.outcome is Outcome.REJECTED
-    assert len(tickets_of(played)) == 1
 
 
 def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None:
@@ -212,14 +204,9 @@ def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any)
     [
         ("ACL and EMNLP.", True),
         ("", False),
-        ("  \n", False),
         ('{"results": []}', False),
-        ("null", False),
         ("No results.", False),
-        ("no matching documents were found", False),
         ("没有找到相关结果", False),
-        ("未查到", False),
-        ("Nothing was found", False),
         ("The year 2024 is not found in volume 3, but volumes 4 to 9 hold it in full." + " Read on." * 20, True),
         ('{"results": ["ACL"]}', True),
     ],
@@ -285,7 +272,6 @@ def test_the_reflectors_word_on_an_earlier_mistake_counts_when_its_quote_stands_
         {"earlier": "E2", "quote": "two papers are missing"},
         {"earlier": "E1", "quote": "the papers are out of date"},
         {"earlier": "E1", "quote": "two"},
-        {"earlier": "E1", "quote": ""},
         {"earlier": ["E1"], "quote": 7},
     ],
 )

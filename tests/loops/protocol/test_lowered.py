@@ -26,7 +26,6 @@ from tests.loops.protocol.playing import (
 from tests.runs.critiques import critique
 
 FEWER = LoweredRequirement(requirement="items in papers", min=3)
-LOWERED = Lowered(score=40, requirements=(FEWER,), why="The same mistake again")
 MANY = Requirements.model_validate(
     {"schema": {"type": "object"}, "required_fields": ["summary"], "counts": [{"path": "papers", "min": 5, "max": 9}]}
 )

@@ -26,7 +26,6 @@ from tests.loops.protocol.playing import (
     reports_of,
     stages,
 )
-from tests.runs.critiques import critique
 
 WHOLE = json.dumps(REFLECTION | PLAN)
 REFLECTIONS = MALFORMED | {
@@ -83,15 +82,6 @@ def test_no_word_passes_what_misses_its_requirements(text: str, by: str) -> None
     played = play(protocol_spec(requirements=PAPERS), Desk(reviewer=decided(Verdict.REVISE), **said_by))
     assert played.ended.outcome in {Outcome.EXHAUSTED, Outcome.OVER_CORRECTED}
     assert not any(effect.judgement.verdict is Verdict.PASS for effect in played.of(RecordVerdict))
-
-
-def test_a_fallback_is_marked_and_made_from_the_ticket() -> None:
-    issue = {"category": "correctness", "description": "wrong year", "suggested_fix": "Check the year"}
-    played = play(protocol_spec(), Desk(critic=[critique(35, issues=[issue]), passing()], reflect="?", plan="?"))
-    report = reports_of(played)[0]
-    assert report.is_fallback
-    assert report.surface_issue == "wrong year"
-    assert [step.action for step in plan_of(played).repair_steps] == ["Check the year"]
 
 
 ENDS: dict[str, tuple[Callable[[], Any], set[Outcome]]] = {

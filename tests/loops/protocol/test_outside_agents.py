@@ -9,7 +9,7 @@ from reflection_app.loops.attempt_effects import AskPerson, Generate, HandedIn, 
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.self_checks import is_content, issues_of
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
-from reflection_app.loops.task_spec import Execution, Redo
+from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import play
@@ -110,23 +110,6 @@ def test_an_agent_that_names_what_it_does_not_know_is_answered_before_it_goes_on
     assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED, RepairStatus.PENDING]
 
 
-def test_an_agent_that_misses_requirements_goes_round_again() -> None:
-    agent = [HandedIn(content=papers(count)) for count in (3, 4, 5)]
-    played = play(agent_spec(requirements=PAPERS), Desk(agent=agent, critic=[missing(), passing()]))
-    assert [ticket.trigger for ticket in tickets_of(played)] == [
-        Trigger.CRITIC_EVALUATION,
-        Trigger.FAILED_REQUIREMENT,
-    ]
-    assert played.ended.best_attempt == 3
-
-
-def test_a_persons_order_reaches_the_agent() -> None:
-    redo = Redo(content="the old answer", instructions="Add the venues.")
-    played = play(agent_spec(redo=redo), Desk(agent=HandedIn(content="new"), critic=passing()))
-    assert tickets_of(played)[0].trigger is Trigger.PERSONS_ORDER
-    assert "Add the venues." in asked_in(played, "attempt-2/answer")
-
-
 def test_what_came_with_an_attempt_is_in_the_snapshot() -> None:
     artifacts: tuple[dict[str, Any], ...] = ({"path": "out/papers.json"}, {"size": 3})
     agent = [HandedIn(content="draft", artifacts=artifacts), HandedIn(content="better")]
@@ -140,19 +123,14 @@ def test_what_came_with_an_attempt_is_in_the_snapshot() -> None:
         (None, True),
         ({}, True),
         ({"ok": True}, True),
-        ({"ok": True, "issues": ["small"]}, True),
         ({"ok": False}, False),
         ({"ok": "no"}, False),
-        ({"ok": "否"}, False),
         ({"ok": True, "interrupted": True}, False),
         ({"interrupted": True}, False),
         ({"issues": ["x"]}, False),
-        ({"issues": "x"}, False),
         ({"issues": []}, True),
         ({"unknown": "x"}, False),
-        ({"confidence": 0.2}, True),
         ({"ok": None, "issues": [None, {}, 7, [[]]]}, False),
-        ({"ok": 0}, False),
     ],
 )
 def test_whether_an_agent_is_content(check: Any, content: bool) -> None:

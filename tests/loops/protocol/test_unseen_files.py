@@ -36,13 +36,8 @@ CHART = FileFacts(name="chart.png", sha256="a" * 64, kind=FileKind.IMAGE)
     ids=["opened", "no model looked at the picture", "not looked at to its end", "not opened"],
 )
 def test_what_nobody_saw_of_a_file_is_neither_met_nor_missed(facts: FileFacts, shows: str, outcome: Outcome) -> None:
-    desk = Desk(actor="The chart is attached.")
-
-    def perform(effect: AnyEffect) -> Any:
-        return FilesInspected(files=(facts,)) if isinstance(effect, InspectFiles) else desk(effect)
-
-    requirements = Requirements(files=(FileRequirement(path="chart.png", shows=shows),))
-    assert play(protocol_spec(has_critic=False, requirements=requirements), perform).ended.outcome is outcome
+    played = played_with(facts, shows, Desk(actor="The chart is attached."), has_critic=False)
+    assert played.ended.outcome is outcome
 
 
 UNOPENED = CHART.model_copy(update={"could_look": False, "why_not": WhyNot.NO_LIBRARY, "lacks": "pyarrow"})

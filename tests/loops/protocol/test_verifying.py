@@ -6,22 +6,12 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.actor_critic import requirements_of
-from reflection_app.loops.effects import RecordStage
-from reflection_app.loops.protocol.stages import Executed, RepairKind, RepairStatus, RepairStep, Submitted
+from reflection_app.loops.protocol.stages import Executed, RepairKind, RepairStatus, RepairStep
 from reflection_app.loops.protocol.verifying import verified, verified_at_last
 from reflection_app.loops.requirements import CountRequirement, Requirements
-from tests.loops.playing import play
 from tests.loops.protocol.playing import (
-    PAPERS,
-    PLAN,
-    Desk,
-    missing,
-    outputs,
     papers,
-    passing,
     protocol_spec,
-    repairs_of,
-    reports_of,
 )
 
 TWO = Requirements(required_fields=("summary",), counts=(CountRequirement(path="papers", min=5, name="enough papers"),))
@@ -69,17 +59,3 @@ def test_only_what_a_model_wrote_is_looked_at_again() -> None:
     before, after = (requirements_of(task, papers(many)) for many in (3, 5))
     changed = verified_at_last(done, before=before, after=after, planned=3)
     assert [(one.number, one.status) for one in changed] == [(1, RepairStatus.COMPLETED)]
-
-
-def test_a_plan_is_done_as_far_as_its_steps_are_completed() -> None:
-    steps = [{"action": "Collect", "mends": ["items in papers"]}, {"action": "Polish it"}]
-    plan = json.dumps(PLAN | {"repair_steps": steps})
-    actor = [papers(3), papers(5), "It is polished now.", papers(5)]
-    played = play(protocol_spec(requirements=PAPERS), Desk(actor=actor, critic=[missing(), passing()], plan=plan))
-    assert {one.number: one.status for one in repairs_of(played)} == {1: "completed", 2: "written"}
-    records = [effect.record for effect in played.of(RecordStage)]
-    submitted = next(record for record in records if isinstance(record.output, Submitted))
-    assert (submitted.input["repairs_completed"], submitted.input["repairs"]) == (1, 2)
-    assert outputs(played, Submitted)[0].ready_for_re_evaluation
-    final = reports_of(played)[-1].repair_actions
-    assert [bool(action.why) for action in final] == [True, True]
