@@ -20,7 +20,7 @@ from reflection_app.notebook.background import embed_waiting, resting_key
 from tests.notebook.embedding_rows import kept
 from tests.openai_server import OpenAIServer, Reply
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 OLD, NEW = "openai/old-embedding", "openai/new-embedding"
 
 

@@ -25,7 +25,7 @@ from notebook_app.models import Embedding, EmbeddingSpace, Entry
 from notebook_app.proposing import Proposal, keep
 from tests.notebook.embedding_rows import active, fill, kept
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def names(space: EmbeddingSpace, limit: int = 100) -> list[str]:
