@@ -10,7 +10,6 @@ from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState
-from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 from tests import given
@@ -48,15 +47,6 @@ def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later
     assert TEXT not in json.dumps(Step.objects.get(run=other, key="attempt-1/answer").request, ensure_ascii=False)
 
 
-def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
-    decide_instruction(proposed(project), told(), actor=actor)
-    run = given.submitted_run(project, agent=AGENT, execution="external", mode="actor_critic")
-    assert run.get_spec().instructions == (TEXT,)
-    advance(run.pk)
-    asked = Step.objects.filter(run=run, kind="await_attempt").get().request
-    assert TEXT in json.dumps(asked, ensure_ascii=False)
-
-
 def test_it_can_be_accepted_in_other_words(project: Project, actor: Actor) -> None:
     decided = decide_instruction(proposed(project), told(text=" 收集 5 篇。 "), actor=actor)
     assert (decided.text, decided.state, decided.decided_by_label) == ("收集 5 篇。", "accepted", actor.label)
@@ -81,7 +71,13 @@ def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> Non
     assert given.submitted_run(project, agent=AGENT).get_spec().instructions == ()
 
 
-@pytest.mark.parametrize(("first", "second"), [("accept", "accept"), ("accept", "decline"), ("decline", "accept")])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("accept", "accept"),
+        ("decline", "accept"),
+    ],
+)
 def test_what_is_decided_is_not_decided_again(project: Project, actor: Actor, first: str, second: str) -> None:
     instruction = proposed(project)
     decide_instruction(instruction, told(first), actor=actor)
