@@ -158,6 +158,7 @@ def test_ratings_are_shown_best_first_with_their_intervals(project: Project) -> 
     html = client.get(reverse("comparison_ratings", args=("desk",)) + f"?set={made.pk}").text
     assert html.index(NEW) < html.index(OLD)
     assert "95 % interval" in html
+    assert client.get(reverse("comparison_ratings", args=("desk",)) + "?by=prompt").status_code == 200
 
 
 # Blind comparisons over REST.

@@ -95,6 +95,7 @@ def test_one_that_holds_instead_retires_the_other_and_leads_to_the_next(curator:
     assert Entry.objects.get(pk=conflict.first_id).state == "retired"
     trail = AuditEntry.objects.get(action="conflict.settled")
     assert (trail.target_id, trail.after["settlement"]) == (conflict.pk, "superseded")
+    assert trail.actor_label in curator.get(page("conflict", conflict)).text
 
 
 def test_a_merge_in_other_words_is_taken_back_with_everything_in_it(curator: Client, project: Project) -> None:
@@ -196,6 +197,7 @@ def test_a_suggestion_is_shown_and_put_into_the_form_and_changes_nothing(
     answering(project, '{"name": "Force pushes", "description": "", "content": "<b>Ask</b>", "note": "n"}')
     assert curator.post(page("suggest_merge", conflict)).status_code == 302
     assert curator.post(page("suggest_merge", conflict)).status_code == 409
+    assert curator.get(page("conflict", conflict)).status_code == 200
     run = advanced()
     assert (run.state, run.outcome) == ("finished", "succeeded")
     said = curator.get(page("conflict_suggestion", conflict), headers={"HX-Request": "true"}).text
@@ -246,6 +248,7 @@ def test_one_that_narrows_another_is_no_conflict_to_settle_and_can_be_linked_wit
     assert "data-queue-row" not in curator.get(page("conflicts")).text
     assert "data-queue-row" in curator.get(page("conflicts"), {"kind": "refinement"}).text
     assert post(curator, conflict, "keep_both").status_code == 302
+    assert curator.get(reverse("entry", args=["desk", conflict.first_id])).status_code == 200
 
 
 def test_more_conflicts_take_no_more_queries(admin: Caller) -> None:

@@ -56,6 +56,7 @@ def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: 
     entry = proposed(project, "Alpha", content="As it was")[0]
     sent = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
     assert curator.post(page_of(entry, "edit/"), sent).status_code == 302
+    assert "<ins>is</ins>" in curator.get(page_of(entry)).text
     assert now(entry).details == {"when": "Often"}
     assert now(entry).tags == ["a", "b"]
     curator.post(page_of(entry, "restore/"), {"number": "1", "version": now(entry).version})
@@ -108,6 +109,8 @@ def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, pro
 
 def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> None:
     first, second = proposed(project, "Retry a call", "Retry a call once", content="Retry the call")
+    assert "Retry a call once" in curator.get(page_of(first, "merge/")).text
+    assert curator.get(page_of(first, f"merge/?into={second.id}")).status_code == 200
     sent = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
     assert curator.post(page_of(first, "merge/"), sent)["Location"] == page_of(second)
     assert now(first).state == EntryState.MERGED
@@ -117,6 +120,14 @@ def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> N
     part = Entry.objects.get(name="A part of it")
     assert made["Location"] == f"{PAGES}entries/{part.pk}/"
     assert part.kind == EntryKind.LESSON
+
+
+def test_filters_of_the_address_narrow_the_list(curator: Client, project: Project) -> None:
+    proposed(project, "Alpha", kind="rule", agent="bot", category="tool_misuse", tags=("red",))
+    proposed(project, "Beta")
+    page = curator.get(f"{PAGES}?q=alph&kind=rule&tag=red&agent=bot&category=tool_misuse").text
+    assert (">Alpha</a>" in page, ">Beta</a>" in page) == (True, False)
+    assert curator.get(f"{PAGES}?kind=nonsense&state=approved&owner=nobody-known").status_code == 200
 
 
 PAGES = "/p/desk/notebook/"

@@ -75,6 +75,12 @@ def test_entries_are_filtered_and_sorted(pipeline: Caller) -> None:
     assert [one["name"] for one in rest.body["results"]] == ["found in the run"]
 
 
+def test_versions_that_there_are_not_are_refused(decider: Caller) -> None:
+    path = f"notebook/entries/{make_entry(decider.project).pk}"
+    then.refused(decider.post(f"{path}/restore", {"version": 9}), 400)
+    then.refused(decider.get(f"{path}/versions/diff", before=9), 404)
+
+
 def test_merging_into_an_entry_of_another_project_names_the_field(decider: Caller) -> None:
     entry, elsewhere = make_entry(decider.project), make_entry(given.caller().project)
     answer = decider.post(f"notebook/entries/{entry.pk}/merge", {"into": str(elsewhere.pk)})

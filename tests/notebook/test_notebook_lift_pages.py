@@ -72,6 +72,21 @@ def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Proje
     assert order("page=2") == []
 
 
+def test_nothing_is_said_between_looks_however_it_looks(client: Client, project: Project) -> None:
+    fill(approved_lesson(project.pk), given=(0, 9), withheld=(9, 9))
+    said = words_of(given.logged_in(client, project).get(LIFT).text)
+    assert re.search("Not significant yet (about \\d+ more runs|1 more run)", said)
+
+
+def test_lift_comes_page_by_page_over_rest(caller: Caller) -> None:
+    names = [f"Lesson {number}" for number in range(3)]
+    for name in names:
+        approved_lesson(caller.project.pk, name)
+    first = caller.get("notebook/lift", limit=2).body
+    rest = caller.get(first["next"]).body
+    assert [one["name"] for one in first["results"] + rest["results"]] == names
+
+
 def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, project: Project) -> None:
     lesson = approved_lesson(project.pk)
     run = given.submitted_run(project, objective="Name seven tariffs.")
@@ -84,6 +99,8 @@ def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, pr
     assert f'href="/p/desk/runs/{run.pk}/">Name seven tariffs.</a>' in page
     assert "Not for you" not in page
     assert "<script>alert" not in page
+    fill(lesson, given=(40, 90), withheld=(9, 10))
+    assert client.get(f"/p/desk/notebook/entries/{lesson.id}/").status_code == 200
 
 
 def test_what_was_drawn_with_nothing_withheld_or_not_counted_is_left_out(project: Project) -> None:

@@ -49,12 +49,13 @@ def test_what_nobody_would_be_told_is_ranked_and_marked(client: Client) -> None:
 
 
 def test_while_the_model_gives_no_answer_words_alone_are_asked(client: Client, settings: Settings) -> None:
-    settings.EMBEDDING_MODEL = "openai/house-embedding"
     project = given.project()
     client.force_login(given.member(project, Role.VIEWER))
     make_entry(project, name="State the currency of a refund", state="approved")
     active({}, model="openai/house-embedding", dimensions=2)
-    assert "State the currency of a refund" in page(client, project.slug, q="What refund?")
+    for model in ("openai/house-embedding", "none"):
+        settings.EMBEDDING_MODEL = model
+        assert "State the currency of a refund" in page(client, project.slug, q="What refund?")
 
 
 @pytest.fixture

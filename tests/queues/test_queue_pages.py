@@ -42,6 +42,7 @@ def test_an_admin_adds_a_queue_changes_it_moves_it_and_deletes_it(boss: Client, 
     assert boss.post(f"{SETTINGS}new/", typed)["Location"] == SETTINGS
     queue = ReviewQueue.objects.get()
     assert (queue.rule, queue.goal_minutes) == ({"agent": "porter"}, 30)
+    assert "porter" in boss.get(SETTINGS).text
     form = boss.get(f"{SETTINGS}{queue.pk}/").text
     assert re.search(r'value="boss"\s+checked', form)
     assert boss.post(f"{SETTINGS}{queue.pk}/", {"name": "Law", "min_score": "2", "max_score": "9"}).status_code == 302
@@ -53,6 +54,7 @@ def test_an_admin_adds_a_queue_changes_it_moves_it_and_deletes_it(boss: Client, 
     boss.post(f"{SETTINGS}{queue.pk}/move/", {"to": "down"})
     assert list(ReviewQueue.objects.values_list("name", flat=True)) == ["Rest", "Law"]
     boss.post(f"{SETTINGS}{queue.pk}/move/", {"to": "down"})
+    assert boss.get(f"{SETTINGS}{queue.pk}/delete/").status_code == 200
     boss.post(f"{SETTINGS}{queue.pk}/delete/")
     assert boss.get(f"{SETTINGS}{queue.pk}/").status_code == 404
 

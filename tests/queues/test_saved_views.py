@@ -37,6 +37,7 @@ def test_what_is_shown_is_saved_opened_again_and_changed(browser: Client, projec
     assert (view.name, view.query, view.is_shared) == ("Porters work", "agent=porter", False)
     assert saved["Location"] == f"{QUEUE}?agent=porter&saved={view.pk}"
     # Another filter: the view is still open, and may be changed.
+    assert "Porters work" in browser.get(QUEUE, {"agent": "writer", "saved": str(view.pk)}).text
     browser.post(f"{VIEWS}{view.pk}/filters/", {"query": "agent=writer&saved=x"})
     view.refresh_from_db()
     assert view.query == "agent=writer"

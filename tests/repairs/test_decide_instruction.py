@@ -10,6 +10,7 @@ from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 from tests import given
@@ -45,6 +46,15 @@ def test_an_accepted_instruction_stands_in_the_system_prompt_of_the_agents_later
     assert TEXT in system["content"]
     other = revised_run(project, agent="somebody-else")
     assert TEXT not in json.dumps(Step.objects.get(run=other, key="attempt-1/answer").request, ensure_ascii=False)
+
+
+def test_an_outside_agents_run_has_it_too(project: Project, actor: Actor) -> None:
+    decide_instruction(proposed(project), told(), actor=actor)
+    run = given.submitted_run(project, agent=AGENT, execution="external", mode="actor_critic")
+    assert run.get_spec().instructions == (TEXT,)
+    advance(run.pk)
+    asked = Step.objects.filter(run=run, kind="await_attempt").get().request
+    assert TEXT in json.dumps(asked, ensure_ascii=False)
 
 
 def test_it_can_be_accepted_in_other_words(project: Project, actor: Actor) -> None:

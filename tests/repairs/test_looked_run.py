@@ -118,6 +118,16 @@ def test_a_picture_is_scaled_down_and_a_hostile_one_is_not_shown(monkeypatch: py
     assert found_by(run).state is CheckState.INCOMPLETE, "by what opening it told"
 
 
+def test_a_model_that_does_not_look_leaves_the_check_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    with eyes(lambda _asked: Reply("This model does not support image input.", status=400), monkeypatch) as model:
+        run = looked_check(looking_project(model.model), {"report.pdf": REPORT})
+        assert all(model.pictures(at) for at in range(len(model.server.requests))), "never asked without the pictures"
+    look = look_of(run)
+    assert (look.holds, look.why_not) == (Holds.NOT_LOOKED_AT, WhyNotLooked.MODEL_FAILED)
+    assert "does not support" in look.error
+    assert (run.outcome, found_by(run).state) == ("unverified", CheckState.UNCHECKED)
+
+
 def test_the_same_page_is_drawn_once_and_goes_with_its_file(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
     with eyes(seen, monkeypatch) as model:
         project = Project.objects.get(pk=looked.run.project_id)
@@ -163,7 +173,7 @@ def test_a_chart_without_its_legend_is_sent_back_and_the_next_one_passes(
         asks = caller.get(f"runs/{run.pk}").body["next"]
         (issue,) = asks["ticket"]["issues"]
         assert CHART in issue["description"]
-        assert issue["region"] == {"attachment": str(Attachment.objects.get().pk), "fragment": ""}
+        assert issue["region"] == {"attachment": str(Attachment.objects.get(project=run.project).pk), "fragment": ""}
         assert CHART in asks["messages"][-1]["content"]
         check_regions([Issue.model_validate(issue)], of=[Attempt.objects.get(run=run)])
 

@@ -247,6 +247,7 @@ def test_all_of_a_view_are_decided_together_with_their_progress_and_lead_on_with
     reviewer: Client, project: Project
 ) -> None:
     mine, other = given.waiting_review(project, agent="writer"), given.waiting_review(project, agent="coder")
+    assert str(other.pk) in reviewer.post(address("new_bulk", project), {"review": str(other.pk)}).text
     form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
     assert str(other.pk) not in form.text
     view = f"{address('start_bulk', project)}?queue=agent%3Dwriter"

@@ -153,6 +153,11 @@ def claimed(reviewer: Client, project: Project, said: str, **submission: Any) ->
     return when.claims(reviewer, Review.objects.get(run=run))
 
 
+def test_at_the_end_of_a_run_the_page_says_that_no_attempt_can_follow(reviewer: Client, project: Project) -> None:
+    review = claimed(reviewer, project, critique(45), limits={"max_iterations": 1})
+    assert "<ins>" not in page_of(reviewer, review)
+
+
 def test_an_unjudged_attempt_can_be_kept(reviewer: Client, project: Project) -> None:
     review = claimed(reviewer, project, "no verdict")
     page = page_of(reviewer, review)

@@ -19,7 +19,8 @@ from reflection_app.reviews.views.queue import ROWS
 from reflection_app.runs.models import Verdict
 from reflection_app.tasks.models import Task
 from reflection_app.web.template_filters import up_to_999
-from tests import given
+from tests import given, then
+from tests.api.caller import Caller
 from tests.reviews.panels import panel_of
 from tests.reviews.reviewed import claim_and_decide, client_of
 from tests.reviews.waiting_rows import waiting_rows
@@ -202,3 +203,8 @@ def test_a_decision_that_cannot_be_read_is_refused_with_the_field(said: dict[str
     with pytest.raises(ValidationError) as refused:
         DecisionInput.model_validate({"lease_token": str(uuid4())} | said)
     assert refused.value.errors()[0]["loc"][0] == field
+
+
+def test_what_is_no_filter_is_refused_by_its_name(caller: Caller) -> None:
+    for query in ({"view": "theirs"}, {"max_score": "inf"}, {"q": "x" * 201}):
+        then.refused(caller.get("reviews", **query), 400, *query)

@@ -74,7 +74,7 @@ def test_each_decision_ends_the_run_or_sends_it_on(
     trail = AuditEntry.objects.get(action="review.decided")
     assert (trail.actor_label, trail.before["verdict"]) == (actor.label, "REJECT")
     assert decided.decision_reason == said.get("reason", "")
-    assert (decided.directors_decision or "") == (decision if decision in {"accept", "close"} else "")
+    assert decided.directors_decision == ("close" if outcome == "rejected" else "accept" if attempts == 1 else "redo")
     sent = Verdict.objects.get(attempt=review.attempt, referee=6)
     assert sent.given_by == actor.user
     assert (sent.verdict, sent.score) == ("PASS", 50.0) or outcome == "rejected" or attempts == 2

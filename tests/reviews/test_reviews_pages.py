@@ -182,6 +182,15 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     assert Review.objects.get(pk=held.pk).decision == "approve"
 
 
+def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewer: Client, project: Project) -> None:
+    held = when.claims(reviewer, given.waiting_review(project))
+    typed = decision(held, decision="overrule", reason="No verdict")
+    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", typed, headers=OPEN_PAGE)
+    assert answer.status_code == 400
+    assert answer.text.lstrip().startswith('<div id="review-item"')
+    assert "No verdict" in answer.text
+
+
 def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Client, project: Project) -> None:
     held = when.claims(reviewer, given.waiting_review(project))
     until = timezone.now() + timedelta(seconds=40)

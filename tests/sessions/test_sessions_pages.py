@@ -189,3 +189,11 @@ def test_hostile_findings_stay_text(client: Client) -> None:
     section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
     assert evil not in section
     assert "&lt;img src=x" in section
+
+
+def test_rest_tells_what_became_of_each_finding() -> None:
+    run = ended_run()
+    looked_back(run)
+    errors, _memory = given.caller(run.project).get(f"runs/{run.pk}/reflectors").body["results"]
+    [found] = errors["findings"]
+    assert (errors["score"], found["category"], found["became"]) == (61, "tool_misuse", "added")
