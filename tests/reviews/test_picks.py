@@ -103,8 +103,8 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(pick:
         ("overrule", {"verdict": VerdictName.PASS, "attempt": 3}, "no attempt 3; it made 1, 2"),
         ("overrule", {"verdict": revise, "attempt": 2, "reason": "x"}, "picked with PASS"),
         ("overrule", {"attempt": 2}, "picked with PASS"),
-        ("overrule", {"verdict": revise}, "Say what is to be revised"),
-        ("overrule", {}, "Overruling needs a verdict"),
+        ("overrule", {"verdict": revise}, "Describe what to revise"),
+        ("overrule", {}, "Overruling requires a verdict"),
     ]
     for decision, more, said in cases:
         with pytest.raises(InvalidInput, match=said) as refused:
