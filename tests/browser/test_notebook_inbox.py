@@ -145,9 +145,7 @@ def test_two_curators_at_once_see_each_other_and_lose_nothing(
     page.keyboard.press("r")
     page.keyboard.type("My reason")
     page.keyboard.press("Enter")
-    expect(page.locator("#inbox-item .alert[role=alert]")).to_contain_text(
-        f"{other.label} changed this entry"
-    )
+    expect(page.locator("#inbox-item .alert[role=alert]")).to_contain_text(f"{other.label} changed this entry")
     expect(page.locator("#reject-reason")).to_have_value("My reason")
     expect(page.locator("#inbox-item .entry-tag")).to_have_text("#theirs")
     assert state_of(entries[0]) != EntryState.REJECTED

@@ -50,17 +50,17 @@ def test_a_pair_is_held_judged_and_gone(project: Project) -> None:
 
 
 def test_chance_decides_which_answer_is_on_the_left_and_it_is_kept(project: Project) -> None:
-    make_set(project, 40)
+    make_set(project, 24)
     anna = judge_of(project)
     sides = Counter[str]()
-    for _pair in range(40):
+    for _pair in range(24):
         seat = claimed(project, actor=anna)
         sides[seat.left] += 1
         # Who comes back to it finds it as it was.
         assert claimed(project, actor=anna).left == seat.left
         said(seat, Preference.TIE, actor=anna)
-    # All on one side happens once in 10^12 times, fewer than 5 once in 10^6.
-    assert min(sides["a"], sides["b"]) >= 5
+    # All on one side happens once in 10^7 times.
+    assert min(sides["a"], sides["b"]) >= 1
 
 
 def test_as_many_people_as_are_wanted_judge_a_pair_and_none_twice(project: Project) -> None:

@@ -1,10 +1,12 @@
 """Near-duplicates and contradictions of entries: found once, kept once, gone and back with the entries."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.cache import cache
 from django.utils import timezone
 
 from notebook_app.changing import change
@@ -13,12 +15,23 @@ from notebook_app.conflicts import list_conflicts, settle_conflict
 from notebook_app.curation import edit, reject
 from notebook_app.kinds import DESK, By, Change, EntryKind
 from notebook_app.merging import reopen
-from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
+from notebook_app.models import Conflict, ConflictKind, ConflictState, Embedding, Entry, Settlement
 from notebook_app.proposing import Proposal, keep
+from reflection_app.core.turn import Turn
+from reflection_app.notebook.background import (
+    EMBED_TURN,
+    SCREEN_TURN,
+    TURN,
+    compare_due,
+    embed_waiting,
+    screen_waiting,
+)
 from tests.notebook.embedding_rows import active
+from tests.notebook.entries import make_entry
 from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
+
 
 SOMEBODY = By("ann")
 ALWAYS = "Always force-push to the feature branch after a rebase."
@@ -65,14 +78,6 @@ def test_a_near_duplicate_is_found_by_words_alone_and_told_with_the_words() -> N
     assert last.by_label == "system"
 
 
-def test_whichever_is_compared_first_the_pair_is_one_row() -> None:
-    project = uuid4()
-    first, second = proposed(project, ALWAYS), proposed(project, NEVER)
-    [one] = compare(project, first.pk)
-    [again] = compare(project, second.pk)
-    assert one.pk == again.pk
-
-
 @pytest.mark.django_db(transaction=True)
 def test_two_that_are_compared_at_once_are_found_once() -> None:
     for _ in range(3):
@@ -102,15 +107,6 @@ def test_entries_of_two_agents_projects_or_kinds_that_cannot_clash_are_left_alon
     assert compare(project, proposed(project, NEVER, agent="reviewer").pk) == []
     assert compare(elsewhere, proposed(project, NEVER).pk) == []
     assert Conflict.objects.filter(project_id=elsewhere).count() == 0
-
-
-def test_a_conflict_is_moot_while_one_side_does_not_hold_and_comes_back_with_it() -> None:
-    project = uuid4()
-    conflict = conflicting(project)
-    reject(project, conflict.second_id, by=SOMEBODY)
-    assert state_of(conflict) == ConflictState.MOOT
-    reopen(project, conflict.second_id, by=SOMEBODY)
-    assert state_of(conflict) == ConflictState.OPEN
 
 
 def test_a_conflict_stays_moot_until_both_sides_hold() -> None:
@@ -204,3 +200,21 @@ def test_any_text_can_be_compared() -> None:
         compare(project, proposed(project, f"always {text}").pk)
     assert set(Entry.objects.filter(project_id=project).values_list("state", flat=True)) <= {"proposed", "screened"}
     assert DESK.label == "system"
+
+
+@pytest.mark.parametrize(
+    ("name", "work"), [(TURN, compare_due), (EMBED_TURN, embed_waiting), (SCREEN_TURN, screen_waiting)]
+)
+def test_while_one_worker_is_at_it_another_goes_on_with_runs(name: str, work: Callable[[], object]) -> None:
+    cache.delete(name)
+    make_entry(uuid4())
+    busy = Turn(name)
+    assert busy.take()
+    assert not work()
+    assert Entry.objects.filter(is_compared=False, read_by_weights=0).exists()
+    assert not Embedding.objects.exists()
+    busy.give_up()
+    work()
+    if work is compare_due:
+        assert not Entry.objects.filter(is_compared=False).exists()
+    assert Turn(name).take()

@@ -20,7 +20,9 @@ from reflection_app.notebook.background import embed_waiting, resting_key
 from tests.notebook.embedding_rows import kept
 from tests.openai_server import OpenAIServer, Reply
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+# An index is not made in a transaction that has written vectors before.
+SECOND_SPACE = pytest.mark.django_db(transaction=True)
 OLD, NEW = "openai/old-embedding", "openai/new-embedding"
 
 
@@ -88,6 +90,7 @@ def test_turned_off_nothing_is_embedded(settings: Settings) -> None:
 
 
 @pytest.mark.exhaustive("embeds a notebook twice")
+@SECOND_SPACE
 def test_another_model_takes_over_once_it_has_all_and_the_one_before_answers_until_then(
     settings: Settings, configured: Callable[[OpenAIServer], None]
 ) -> None:
@@ -124,6 +127,7 @@ def test_another_model_takes_over_once_it_has_all_and_the_one_before_answers_unt
 
 
 @pytest.mark.exhaustive("embeds a notebook twice")
+@SECOND_SPACE
 def test_a_former_model_that_is_gone_does_not_keep_the_new_one_from_taking_over(
     settings: Settings, configured: Callable[[OpenAIServer], None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -195,6 +199,7 @@ def test_where_the_provider_is_away_entries_wait_and_nothing_answers(
     assert "entries wait for their vectors" in caplog.text
 
 
+@SECOND_SPACE
 def test_a_provider_that_gives_other_vectors_than_before_is_not_paid_for_them_again_and_again(
     settings: Settings, configured: Callable[[OpenAIServer], None], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -25,7 +25,9 @@ from notebook_app.models import Embedding, EmbeddingSpace, Entry
 from notebook_app.proposing import Proposal, keep
 from tests.notebook.embedding_rows import active, fill, kept
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+# An index is not made in a transaction that has written vectors before.
+SECOND_SPACE = pytest.mark.django_db(transaction=True)
 
 
 def names(space: EmbeddingSpace, limit: int = 100) -> list[str]:
@@ -111,6 +113,7 @@ def test_a_project_with_a_thousand_new_entries_does_not_keep_the_others_waiting(
     assert set(names(space, limit=2)) == {"busy 0", "quiet"}
 
 
+@SECOND_SPACE
 def test_the_space_before_answers_until_all_is_filled_and_goes_afterwards_with_its_index() -> None:
     project = uuid4()
     first, second = kept(project, "first"), kept(project, "second")
@@ -150,6 +153,7 @@ def test_the_space_before_answers_until_all_is_filled_and_goes_afterwards_with_i
     assert (status.model, status.filling, status.embedded, status.entries) == ("house/b", "", 3, 3)
 
 
+@SECOND_SPACE
 def test_a_model_that_is_given_up_before_it_was_ready_leaves_nothing_behind() -> None:
     project = uuid4()
     kept(project, "first")

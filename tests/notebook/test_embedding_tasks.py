@@ -50,8 +50,3 @@ def test_a_broker_that_is_away_keeps_nobody_from_changing_entries(monkeypatch: p
     monkeypatch.setattr(current_app, "send_task", away)
     tasks.embed_soon()
     assert Outage.is_on()
-
-
-def test_entries_do_not_wait_behind_runs() -> None:
-    assert current_app.conf.task_routes[tasks.EMBED_ENTRIES] == {"queue": "notebook"}
-    assert "notebook" in {queue.name for queue in current_app.conf.task_queues}

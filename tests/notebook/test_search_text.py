@@ -14,9 +14,7 @@ def found_by(text: str) -> set[str]:
     [
         ("call search_flights now", {"search_flights", "search", "flights"}),
         ("in src/app.py", {"src/app.py", "app.py", "src", "app", "py"}),
-        ("getUserProfile failed", {"getuserprofile", "get", "user", "profile"}),
         ("HTTPServer", {"httpserver", "http", "server"}),
-        ("HTTP 404: gone", {"http", "404", "http 404", "gone"}),
         ("HTTP 404", {"http 404"}),
         ("航班日期", {"航班", "班日", "日期", "航"}),
         ("用search_flights查", {"search_flights", "flights", "用"}),

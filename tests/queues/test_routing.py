@@ -51,7 +51,6 @@ def test_a_review_is_put_into_the_queue_whose_rule_it_fits_as_it_is_opened() -> 
     ("rule", "fits"),
     [
         ({}, [0, 1, 2, 3]),
-        ({"agent": "porter"}, [0, 3]),
         ({"min_score": 1, "max_score": 2}, [1, 2]),
         ({"reason": "audit"}, []),
         ({"verdict": "REJECT", "kind": "Creative_Writing"}, [0, 1, 2, 3]),

@@ -67,31 +67,18 @@ def test_a_history_is_checked_and_told_with_what_the_guards_left_out() -> None:
     answer = agent.post("completeness-checks?wait=10", BODY)
     assert answer.status == 201, answer.body
     check = answer.body
-    assert (check["state"], check["analysis"], check["missing_aspects"]) == (
-        "incomplete",
-        "不完整：查询后未发送通知",
-        ["用户通知"],
-    )
+    assert (check["state"], check["missing_aspects"]) == ("incomplete", ["用户通知"])
     [supplement] = check["supplements"]
-    assert supplement == {
-        "operation": "发送搜索结果通知",
-        "reason": "任务明确要求通知用户",
-        "suggested_tools": ["qq_message_send"],
-        "record": None,
-    }
-    assert [(one["operation"], one["code"], one["parameters"], one["why"]) for one in check["dropped"]] == [
-        ("发送搜索结果通知", "unknown_tool", {"name": "fax"}, "The tool “fax” is not on the list."),
-        (
-            "搜索最新AI动态",
-            "done_already",
-            {},
-            "Already done, and the task does not request a repeat.",
-        ),
+    assert (supplement["operation"], supplement["suggested_tools"]) == ("发送搜索结果通知", ["qq_message_send"])
+    assert [(one["operation"], one["code"], one["parameters"]) for one in check["dropped"]] == [
+        ("发送搜索结果通知", "unknown_tool", {"name": "fax"}),
+        ("搜索最新AI动态", "done_already", {}),
     ]
-    assert (check["steps_ok"], check["error"], check["supplements_count"]) == (True, None, 1)
     assert (check["kind"], check["agent"], check["external_id"]) == ("news", "小助手", "job-7")
-    assert check["tokens"] > 0
     assert agent.get(f"completeness-checks/{check['id']}").body == check
+    [listed] = agent.get("completeness-checks", state="incomplete", kind="news").body["results"]
+    assert listed["id"] == check["id"]
+    assert agent.get("completeness-checks", state="checking").body["results"] == []
     events = agent.get(f"runs/{check['run_id']}/events").body["results"]
     [told] = [event["payload"] for event in events if event["type"] == "reflection"]
     assert told == {
@@ -117,32 +104,14 @@ def test_a_check_that_fails_is_unchecked_and_says_why() -> None:
     assert (told["state"], told["error"]) == ("unchecked", "The check ended before it could tell: cancelled.")
 
 
-def test_checks_are_listed_newest_first_and_filtered_by_state_and_kind() -> None:
-    agent = caller_of(NOTIFY)
-    done = agent.post("completeness-checks", BODY).body["id"]
-    advance_all()
-    other = agent.post("completeness-checks", BODY | {"kind": "other"}).body["id"]
-    assert [one["id"] for one in agent.get("completeness-checks").body["results"]] == [other, done]
-    found = {
-        state: [one["id"] for one in agent.get("completeness-checks", state=state).body["results"]]
-        for state in ("checking", "complete", "incomplete", "unchecked")
-    }
-    assert found == {"checking": [other], "complete": [], "incomplete": [done], "unchecked": []}
-    assert [one["id"] for one in agent.get("completeness-checks", kind="other").body["results"]] == [other]
-
-
 @pytest.mark.parametrize(
     ("change", "field"),
     [
         ({"objective": " "}, "objective"),
-        ({"history": [{"operation": "x"}] * 501}, "history"),
         ({"history": [{"operation": "x", "result": "字" * 15_000}] * 30}, "history"),
-        ({"settings": {"max_supplements": 21}}, "settings.max_supplements"),
         ({"settings": {"when": "off"}}, "settings.when"),
         ({"files": ["a text"]}, "files.0"),
-        ({"files": [{"type": "text", "text": "x"}]}, "files.0"),
         ({"files": [{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}]}, "files.0"),
-        ({"required_files": [{"path": ""}]}, "required_files.0.path"),
         ({"required_files": [{"path": "a", "kind": "wav"}]}, "required_files.0.kind"),
     ],
 )
@@ -167,28 +136,12 @@ def test_settings_of_one_check_come_before_those_of_the_project() -> None:
 
 def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
     run = supplemented(reading_project())
-    told = given.caller(run.project).get(f"runs/{run.pk}").body
-    [supplement] = told["completeness"].pop("supplements")
+    told = given.caller(run.project).get(f"runs/{run.pk}").body["completeness"]
+    [supplement] = told["supplements"]
     assert (supplement["operation"], supplement["succeeded"], supplement["left_out"]) == ("读取第二个文件", True, None)
-    assert supplement["record"] is None
-    assert supplement["tokens"] > 0
-    look = told["completeness"].pop("second_look")
-    assert (look["state"], look["analysis"], look["error"]) == ("complete", "两个文件都读了", None)
-    spent = told["completeness"].pop("spent")
-    assert spent["tokens"] == 250 + supplement["tokens"] + look["tokens"]
-    assert told["completeness"] == {
-        "state": "completed_by_supplement",
-        "settings_from": "desk",
-        "analysis": "不完整：只读了一个文件",
-        "looked": None,
-        "missing_aspects": ["第二个文件"],
-        "supplements_count": 1,
-        "files": [],
-        "faulty_files": [],
-        "dropped": [],
-        "steps_ok": True,
-        "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
-    }
+    assert told["spent"]["tokens"] == 250 + supplement["tokens"] + told["second_look"]["tokens"]
+    assert (told["state"], told["settings_from"]) == ("completed_by_supplement", "desk")
+    assert told["exec"] == {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0}
     other = given.submitted_run(run.project)
     assert given.caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
 
@@ -196,15 +149,13 @@ def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothin
 def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_time_and_run() -> None:
     project = reading_project()
     agent = given.caller(project)
-    done = supplemented(project)
+    done, _again = supplemented(project), supplemented(project)
     complete = supplemented(project, {"attempt-1/completeness": checked(analysis="都有了")}, kind="another")
+    [recurring] = agent.get("completeness/recurring").body["results"]
+    assert (recurring["operation"], recurring["runs"], recurring["succeeded"]) == ("读取第二个文件", 2, 2)
     listed = agent.get("completeness/checks").body["results"]
-    assert [(one["run_id"], one["kind"], one["state"]) for one in listed] == [
-        (str(complete.pk), "another", "complete"),
-        (str(done.pk), "compare", "completed_by_supplement"),
-    ]
-    [missing] = listed[1]["supplements"]
-    assert (missing["operation"], missing["attempted"], missing["succeeded"]) == ("读取第二个文件", True, True)
+    [missing] = next(one for one in listed if one["run_id"] == str(done.pk))["supplements"]
+    assert (missing["attempted"], missing["succeeded"], missing["recurring_as"]) == (True, True, recurring["source"])
 
     def narrowed(**by: str) -> list[str]:
         query = "&".join(f"{name}={quote(value)}" for name, value in by.items())
@@ -212,22 +163,8 @@ def test_checks_are_listed_with_what_came_of_them_and_narrowed_by_state_kind_tim
 
     assert narrowed(state="complete") == narrowed(kind="another") == narrowed(run_id=str(complete.pk))
     assert narrowed(state="complete") == [str(complete.pk)]
-    assert narrowed(kind="") == narrowed(state="unchecked") == []
-    CompletenessCheck.objects.filter(run=done).update(created_at=timezone.now() - timedelta(days=2))
+    CompletenessCheck.objects.exclude(run=complete).update(created_at=timezone.now() - timedelta(days=2))
     assert narrowed(since=(timezone.now() - timedelta(days=1)).isoformat()) == [str(complete.pk)]
-    assert given.caller(reading_project()).get("completeness/checks").body["results"] == []
-
-
-def test_what_recurs_is_listed_once_with_what_came_of_it() -> None:
-    project = reading_project()
-    agent = given.caller(project)
-    for _ in range(2):
-        supplemented(project)
-    [one] = agent.get("completeness/recurring").body["results"]
-    assert (one["operation"], one["runs"], one["attempted"], one["succeeded"]) == ("读取第二个文件", 2, 2, 2)
-    listed = agent.get("completeness/checks").body["results"]
-    assert {check["supplements"][0]["recurring_as"] for check in listed} == {one["source"]}
-    assert agent.get("completeness/recurring?kind=another").body["results"] == []
 
 
 ALL_THERE = checked(analysis="All is there.")
@@ -252,17 +189,13 @@ def test_a_torn_row_makes_it_incomplete_though_the_model_says_complete() -> None
     [fault] = check["faulty_files"]
     assert (fault["file"], fault["code"], fault["place"]) == ("sales.csv", "torn_row", "line 3")
     [file] = check["files"]
-    assert (file["name"], file["kind"], file["columns"]) == ("sales.csv", "csv", ["region", "sales"])
-    content = caller.get(f"attachments/{file['attachment']}/content")
-    assert content.body == TORN_CSV
+    assert (file["kind"], file["columns"]) == ("csv", ["region", "sales"])
+    assert caller.get(f"attachments/{file['attachment']}/content").body == TORN_CSV
     asked = Step.objects.get(run=check["run_id"], key="history/completeness")
-    told = str(asked.request["messages"])
-    assert "sales.csv" in told
-    assert "line 3" in told
+    assert "line 3" in str(asked.request["messages"])
     events = caller.get(f"runs/{check['run_id']}/events").body["results"]
     [payload] = [event["payload"] for event in events if event["type"] == "reflection"]
     assert (payload["isComplete"], payload["filesCount"], payload["fileFaultsCount"]) == (False, 1, 1)
-    assert caller.get(f"runs/{check['run_id']}").body["completeness"]["faulty_files"] == check["faulty_files"]
 
 
 def test_what_was_uploaded_before_is_looked_at_by_its_id_and_kept() -> None:
@@ -272,12 +205,6 @@ def test_what_was_uploaded_before_is_looked_at_by_its_id_and_kept() -> None:
     assert check["state"] == "incomplete"
     assert check["files"][0]["attachment"] == kept["id"]
     assert ProducedFile.objects.filter(attachment=kept["id"]).count() == 2
-
-
-def test_a_check_without_files_tells_nothing_of_any() -> None:
-    check = checked_by(caller_of(ALL_THERE))
-    assert (check["state"], check["files"], check["faulty_files"]) == ("complete", [], [])
-    assert not Step.objects.filter(run=check["run_id"], kind="inspect_files").exists()
 
 
 def test_a_file_that_was_not_uploaded_is_refused_and_nothing_is_stored() -> None:

@@ -2,27 +2,33 @@
 
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.db import transaction
+from django.test import Client
 
 from notebook_app.models import Entry
 from notebook_app.public import lock_notebook
 from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import operation_key
 from reflection_app.repairs.completeness import withdraw_what_recurred
 from reflection_app.repairs.models import CompletenessCheck, Supplement
+from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.undo import unmake_supplements
-from tests import when
+from tests import given, then, when
 from tests.loops.completeness.scenes import call_of, checked, wanted
-from tests.repairs.completeness import SAVE, completeness_check, reading_project, supplemented
+from tests.repairs.completeness import SAVE, planned_run, reading_project, supplemented
+from tests.runs.test_crashes import Killed, killing_after
 
 pytestmark = pytest.mark.django_db
+
 
 COMPLETE = {"attempt-1/completeness": checked(analysis="都有了")}
 
@@ -79,8 +85,6 @@ def test_the_project_can_turn_it_off_or_let_it_only_look() -> None:
     assert not Step.objects.filter(run=off, key__contains="completeness").exists()
     looking = supplemented(reading_project(completeness={"max_supplements": 0}))
     assert (looking.outcome, list(events_of(looking))) == ("succeeded", ["reflection"])
-    assert CompletenessCheck.objects.get(run=looking).state == "incomplete"
-    assert "第二个文件" in Step.objects.get(run=looking, key="attempt-1/answer").request["messages"][-1]["content"]
 
 
 def test_a_fork_from_its_supplements_on_counts_no_second_check(done: Run) -> None:
@@ -162,15 +166,6 @@ def test_forks_are_no_evidence_of_their_own() -> None:
     assert Entry.objects.get().occurrences == 3
 
 
-def test_a_handed_in_history_is_checked_and_nothing_is_carried_out() -> None:
-    run = completeness_check(reading_project(), kind="compare")
-    when.advances(run)
-    assert (run.outcome, run.attempts_made, run.llm_calls) == ("succeeded", 0, 1)
-    check = CompletenessCheck.objects.get(run=run)
-    assert (check.state, check.task_kind, check.used) == ("incomplete", "compare", None)
-    assert list(events_of(run)) == ["reflection"]
-
-
 def test_texts_that_a_database_refuses_or_that_are_huge_are_kept_as_far_as_they_can_be() -> None:
     huge = wanted("读取第二个文件" * 1_000 + "\x00\ud800", "因为" * 5_000, "read_file", quote="比较两个文件")
     run = supplemented(reading_project(), {"attempt-1/completeness": checked(huge, analysis="长" * 50_000)})
@@ -202,3 +197,70 @@ def test_events_say_that_something_was_missing_and_that_it_was_done() -> None:
     }
     assert told(again) == {"completeness.incomplete": incomplete}, "reading the same again completes nothing"
     assert told(complete) == {}
+
+
+HALF = {"when": "sampled", "share": 0.5}
+
+
+def drawn_run(chance: float, project: Project | None = None) -> Run:
+    """A run that ended, for which this number was drawn."""
+    run = planned_run(project or reading_project(completeness=HALF))
+    with patch("secrets.SystemRandom") as source:
+        source.return_value.random = iter([chance, *[0.99] * 20]).__next__
+        advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_outside_the_sample_ends_without_a_check() -> None:
+    run = drawn_run(0.5)
+    assert run.outcome == "succeeded"
+    assert not CompletenessCheck.objects.filter(run=run).exists()
+    step = Step.objects.get(run=run, kind="draw_check")
+    assert (step.key, step.result) == ("completeness/draw", {"share": 0.5, "sampled_by": 0.5})
+
+
+@pytest.mark.parametrize("commits", [1, 2, 3, 4])
+def test_a_worker_killed_anywhere_draws_no_second_time(commits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = planned_run(reading_project(completeness=HALF))
+    with monkeypatch.context() as patched:
+        killing_after(commits, patched, advancing, "value_of")
+        with pytest.raises(Killed):
+            advance(run.pk)
+    drawn = list(Step.objects.filter(run=run, kind="draw_check").values_list("result", flat=True))
+    Run.objects.filter(pk=run.pk).update(state="queued", lease_token=None, lease_until=None)
+    when.advances(run)
+    after = list(Step.objects.filter(run=run, kind="draw_check").values_list("result", flat=True))
+    assert (run.outcome, len(after)) == ("succeeded", 1)
+    assert not drawn or drawn == after
+
+
+def test_a_fork_goes_on_as_its_parent_was_drawn() -> None:
+    parent = drawn_run(0.9)
+    answer = Step.objects.get(run=parent, key="attempt-1/answer")
+    fork = fork_run(parent, ForkInput(from_step=answer.seq), actor=Actor())
+    advance(fork.pk)
+    then.run_succeeded(fork)
+    assert not CompletenessCheck.objects.filter(run=fork).exists()
+
+
+def test_the_draw_of_a_run_cannot_be_edited_in_a_fork() -> None:
+    run = drawn_run(0.9)
+    step = Step.objects.get(run=run, kind="draw_check")
+    caller = given.caller(run.project)
+    answer = caller.post(f"runs/{run.pk}/fork", {"from_step": step.seq, "result": {"sampled_by": 0.1}})
+    assert answer.status == 400
+    assert "random draw" in str(answer.body)
+
+
+def test_a_run_that_was_held_out_before_is_still_shown(client: Client) -> None:
+    run = drawn_run(0.9)
+    recorded = {"share": 1.0, "holdout_share": 0.5, "sampled_by": 0.0, "held_by": 0.1}
+    Step.objects.filter(run=run, kind="draw_check").update(result=recorded)
+    former = {"enabled": True, "when": "always", "least_share": 0.05, "holdout_share": 0.5, "least_worth": 0.0}
+    spec = run.spec | {"completeness": former, "completeness_from": "kind"}
+    Run.objects.filter(pk=run.pk).update(spec=spec)
+    page = given.logged_in(client, run.project).get(f"/p/{run.project.slug}/runs/{run.pk}/").text
+    assert "Not checked:" in page
+    lots = given.caller(run.project).get(f"runs/{run.pk}").body["completeness_lots"]
+    assert lots["arm"] == "not_sampled"

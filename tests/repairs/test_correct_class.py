@@ -37,10 +37,9 @@ def test_the_correction_is_kept_as_a_label_beside_what_the_tree_said(project: Pr
     label = ClassCorrection.objects.get(report=report)
     assert (label.computed, label.before, label.after, label.reason) == ("3.3.2", "3.3.2", "3.3.1", "第四次了")
     assert (label.user, label.by_label) == (actor.user, actor.label)
-
-
-def test_it_is_audited_and_told_as_an_event(project: Project, actor: Actor) -> None:
-    report = correct_class(kept_report(begun_run(project)), told(), actor=actor)
+    classed = report.get_document()["error_classification"]
+    assert (classed["type"], classed["description"]) == ("3.3.1", "Model capability: 第四次了")
+    assert report.get_value().type is ErrorClass.DECISION_ERROR
     entry = AuditEntry.objects.get(action="report.class_corrected")
     assert (entry.target_id, entry.before) == (report.pk, {"type": "3.3.2"})
     assert entry.after == {"type": "3.3.1", "reason": "第四次了"}
@@ -48,13 +47,6 @@ def test_it_is_audited_and_told_as_an_event(project: Project, actor: Actor) -> N
     assert last is not None
     assert (last.type, last.payload["type"]) == (EventType.REPORT_KEPT, "3.3.1")
     assert Run.objects.get(pk=report.run_id).last_event_seq == last.seq
-
-
-def test_the_document_tells_the_class_that_holds_and_the_persons_reason(project: Project, actor: Actor) -> None:
-    report = correct_class(kept_report(begun_run(project)), told(), actor=actor)
-    classed = report.get_document()["error_classification"]
-    assert (classed["type"], classed["description"]) == ("3.3.1", "Model capability: 第四次了")
-    assert report.get_value().type is ErrorClass.DECISION_ERROR
 
 
 def test_what_goes_with_the_new_class_is_proposed_once(project: Project, actor: Actor) -> None:

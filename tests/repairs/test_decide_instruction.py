@@ -81,7 +81,13 @@ def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> Non
     assert given.submitted_run(project, agent=AGENT).get_spec().instructions == ()
 
 
-@pytest.mark.parametrize(("first", "second"), [("accept", "accept"), ("accept", "decline"), ("decline", "accept")])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("accept", "accept"),
+        ("decline", "accept"),
+    ],
+)
 def test_what_is_decided_is_not_decided_again(project: Project, actor: Actor, first: str, second: str) -> None:
     instruction = proposed(project)
     decide_instruction(instruction, told(first), actor=actor)

@@ -63,16 +63,8 @@ DOWNLOAD = ToolSpec(name="download_paper", description="Downloads a paper.")
 
 
 @pytest.mark.usefixtures("_worker")
-@pytest.mark.parametrize("tools", [(), (SEARCH,), (SEARCH, DOWNLOAD), (SEARCH, DOWNLOAD, FETCH)])
-@pytest.mark.parametrize(
-    "error",
-    [
-        "Unknown tool: search_paper",
-        "Tool 'search_paper' not found",
-        "工具选择错误",
-        "wrong_tool: search_paper",
-    ],
-)
+@pytest.mark.parametrize("tools", [(), (SEARCH, DOWNLOAD, FETCH)])
+@pytest.mark.parametrize("error", ["Unknown tool: search_paper", "工具选择错误"])
 def test_a_tool_that_is_not_on_the_list_is_the_wrong_tool(error: str, tools: tuple[ToolSpec, ...]) -> None:
     failed = FailedCall(tool="search_paper", params={"query": "loops"}, error=error, tools=tools)
     found = by_memory_or_rules(failed, None, judged_remedy(failed))
@@ -82,9 +74,7 @@ def test_a_tool_that_is_not_on_the_list_is_the_wrong_tool(error: str, tools: tup
 
 
 @pytest.mark.usefixtures("_worker")
-@pytest.mark.parametrize(
-    "error", ["download failed", "Failed to download paper 2401.1", "下载失败", "下载文件失败：2401.1"]
-)
+@pytest.mark.parametrize("error", ["Failed to download paper 2401.1", "下载失败"])
 def test_a_failed_download_is_tried_again_later(error: str) -> None:
     failed = FailedCall(tool="download_paper", params={"paper_id": "2401.1"}, error=error, tools=(SEARCH, DOWNLOAD))
     found = by_memory_or_rules(failed, None, judged_remedy(failed))
@@ -104,7 +94,7 @@ def test_without_the_model_the_rules_decide_alone(settings: Settings) -> None:
     assert by_memory_or_rules(BAD_REQUEST, None, None) == diagnose_by_rules(BAD_REQUEST)
 
 
-@pytest.mark.parametrize("remedy", list(Remedy))
+@pytest.mark.parametrize("remedy", [Remedy.RETRY_LATER, Remedy.ASK_PERSON])
 def test_a_sure_meaning_decides_where_no_rule_fits(remedy: Remedy) -> None:
     assert diagnose_by_rules(STRANGE) is None
     found = by_memory_or_rules(STRANGE, None, judged(remedy))

@@ -1,5 +1,6 @@
 """Fixes that worked are remembered as pairs, counted right however many come at once, and used while reliable."""
 
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from reflection_app.loops.diagnosis.diagnoses import FixOutcome
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome, reliability, uncount_outcome
 from reflection_app.repairs.models import FixPair, ToolFailure
 from tests import given
+from tests.api.caller import Caller
 from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db
@@ -168,3 +170,72 @@ def test_outcomes_told_while_others_are_taken_back_wait_for_nobody_in_a_circle(p
         for one in kept:
             uncount_outcome(one)
     assert set(Entry.objects.filter(project_id=project.pk).values_list("occurrences", flat=True)) == {8}
+
+
+ERROR = "The stars allow no such number"
+
+
+@pytest.fixture
+def agent(caller: Caller) -> Caller:
+    return caller
+
+
+def reported(agent: Caller, params: dict[str, Any], **more: Any) -> Any:
+    body = {"tool": "search_papers", "params": params, "error_message": ERROR} | more
+    return agent.call("POST", "tool-failures", data=json.dumps(body)).body
+
+
+def put_right(agent: Caller, failed: dict[str, Any], worked: dict[str, Any]) -> str:
+    """The pair of a failure that these parameters put right."""
+    answer = agent.post(f"tool-failures/{reported(agent, failed)['id']}/outcome", {"worked": True, "params": worked})
+    assert answer.status == 200
+    return str(answer.body["fix_pair"])
+
+
+def test_a_bound_that_put_one_call_right_is_kept_to_by_the_next(agent: Caller) -> None:
+    pair = put_right(agent, {"query": "a", "max_results": 900}, {"query": "a", "max_results": 100})
+    said = reported(agent, {"query": "b", "max_results": 500})
+    assert (said["source"], said["fix_pair"]) == ("fix_pair", pair)
+    assert said["corrective_action"]["modified_params"] == {"query": "b", "max_results": 100}
+    assert said["corrective_action"]["carried_over"] == ["max_results: 500 → 100"]
+
+
+def test_what_was_learned_outlives_the_call_that_it_was_learned_from(agent: Caller) -> None:
+    put_right(agent, {"q": "a"}, {"query": "a"})
+    ToolFailure.objects.all().delete()
+    assert reported(agent, {"q": "b"})["corrective_action"]["modified_params"] == {"query": "b"}
+
+
+def test_what_is_taken_back_is_unlearned() -> None:
+    project = given.project()
+    first, second = (failure(project, params={"limit": n}) for n in (900, 800))
+    for one, n in ((first, 900), (second, 800)):
+        told(one, params={"limit": n - 700})
+        one.worked, one.outcome = True, {"tool": "", "fix": "", "delay_s": None, "params": {"limit": n - 700}}
+        one.save()
+    assert [kept["failure"] for kept in FixPair.objects.get().learned] == [str(second.pk), str(first.pk)]
+    with transaction.atomic():
+        uncount_outcome(second)
+    assert [kept["failure"] for kept in FixPair.objects.get().learned] == [str(first.pk)]
+
+
+@pytest.mark.parametrize(("tool", "is_believed"), [("lookup", True), ("transfer", False)])
+def test_nobody_elses_word_changes_what_a_writing_tool_is_called_with(tool: str, is_believed: bool) -> None:
+    project = given.project()
+    one = failure(project, tool=tool, params={"limit": 900}, reported_by_label="key one")
+    told(one, params={"limit": 100}, by="key one")
+
+    def learned(asked_by: str) -> bool:
+        known = best_fix(project.pk, tool=tool, signature="no", params={"limit": 500}, asked_by=asked_by)
+        assert known is not None
+        return bool(known.learned)
+
+    assert (learned("key one"), learned("key two"), learned("")) == (True, is_believed, False)
+
+
+def test_what_a_run_of_ours_saw_is_used_by_the_next() -> None:
+    project = given.project()
+    told(failure(project, params={"limit": 900}, run_id=given.submitted_run(project=project).pk), params={"limit": 100})
+    known = best_fix(project.pk, tool="lookup", signature="no", params={"limit": 500})
+    assert known is not None
+    assert [change.after for changes in known.learned for change in changes] == [100]

@@ -5,16 +5,21 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.protocol.error_classes import (
+    ErrorClass,
     FailureFacts,
 )
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from tests import given
-from tests.repairs.reports import begun_run, kept_report
+from tests.api.caller import Caller
+from tests.loops.reporting import AGENT
+from tests.repairs.reports import begun_run, kept_report, revised_run
 
 pytestmark = pytest.mark.django_db
 
@@ -38,28 +43,15 @@ def test_a_reviewer_corrects_the_class(client: Client, project: Project) -> None
     given.logged_in(client, project, Role.REVIEWER)
     answer = correct(client, report, type="3.3.1", reason="第四次了")
     assert (answer.status_code, answer["Location"]) == (302, page_of(report))
-    text = shown(client, page_of(report))
-    assert "3.3.1 Model capability" in text
-    assert "Computed class: 3.3.2 Decision error." in text
-    assert "第四次了" in text
-    assert "过早停止搜索" in text.split("Lessons")[1]
     assert client.get(page_of(report) + "markdown/")["Location"] == page_of(report)
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [({"type": "3.3.1", "reason": ""}, "Reason"), ({"type": "", "reason": "kept words"}, "This field is required.")],
-)
-def test_what_was_typed_comes_back_with_what_is_wrong(
-    client: Client, project: Project, typed: dict[str, str], said: str
-) -> None:
+def test_what_was_typed_comes_back_with_what_is_wrong(client: Client, project: Project) -> None:
     report = kept_report(begun_run(project))
-    answer = correct(given.logged_in(client, project), report, **typed)
-    text = answer.content.decode()
-    assert answer.status_code == 400
-    assert said in text
-    assert typed["reason"] in text
-    assert '<details class="raw" id="correct" open>' in text
+    given.logged_in(client, project)
+    for typed in ({"type": "3.3.1", "reason": ""}, {"type": "", "reason": "kept words"}):
+        answer = correct(client, report, **typed)
+        assert (answer.status_code, typed["reason"] in answer.text) == (400, True)
     assert not ClassCorrection.objects.exists()
 
 
@@ -110,22 +102,52 @@ def test_hostile_text_is_shown_and_does_nothing(client: Client, project: Project
         assert "<b onclick" not in text
 
 
-def test_a_report_that_says_nothing_is_shown_all_the_same(client: Client, project: Project) -> None:
-    report = kept_report(
-        begun_run(project, agent=""),
-        surface_issue="",
-        occurrence_process=(),
-        root_cause="",
-        description="",
-        remediation="",
-        repair_actions=(),
-        learning_notes="",
-        anti_pattern=None,
-        issues=(),
-        is_fallback=True,
-    )
-    text = shown(given.logged_in(client, project), page_of(report))
-    assert "Attempt below the threshold" in text
-    assert "Not recorded." in text
-    assert "fallback report: no usable model answer" in text
-    assert "No revised attempt" in text
+KEYS = [
+    "reflection_id",
+    "timestamp",
+    "agent",
+    "trigger",
+    "rewind_ticket_id",
+    "error_analysis",
+    "error_classification",
+    "repair_actions",
+    "learning_notes",
+    "anti_pattern",
+]
+
+
+@pytest.fixture
+def caller(project: Project) -> Caller:
+    return given.caller(project)
+
+
+def test_the_document_is_just_the_seeds_form_and_a_file(project: Project, caller: Caller) -> None:
+    report = kept_report(revised_run(project))
+    answer = caller.get(f"reports/{report.reflection_id}/document")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["content-disposition"] == f'attachment; filename="reflection_{report.reflection_id}.json"'
+    assert list(answer.body) == KEYS
+    assert answer.body == report.get_document()
+
+
+def test_an_anti_pattern_that_was_not_named_is_left_out_everywhere(project: Project, caller: Caller) -> None:
+    report = kept_report(begun_run(project), anti_pattern=None)
+    assert "anti_pattern" not in caller.get(f"reports/{report.reflection_id}/document").body
+    assert "anti_pattern" not in caller.get(f"reports/{report.reflection_id}").body["document"]
+
+
+def test_reports_are_listed_newest_first_and_found_by_run_agent_and_class(project: Project, caller: Caller) -> None:
+    first = kept_report(begun_run(project, agent="somebody-else"), type="3.3.5")
+    second = kept_report(begun_run(project))
+    kept_report(begun_run(given.project()))
+
+    def names(**query: str) -> list[str]:
+        return [one["reflection_id"] for one in caller.get("reports", **query).body["results"]]
+
+    assert names() == [second.reflection_id, first.reflection_id]
+    assert names(run=str(first.run_id)) == [first.reflection_id]
+    assert names(agent=AGENT) == [second.reflection_id]
+    assert names(type="3.3.5") == [first.reflection_id]
+    told = CorrectionInput(type=ErrorClass.MODEL_CAPABILITY, reason="第四次了")
+    correct_class(second, told, actor=Actor(user=given.member(project)))
+    assert (names(type="3.3.2"), names(type="3.3.1")) == ([], [second.reflection_id]), "by the class that holds"

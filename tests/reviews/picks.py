@@ -45,11 +45,6 @@ def advanced_run(
     return run
 
 
-def kept_against_a_test(project: Project) -> Run:
-    """A run that keeps its first answer though that fails one of the tests that a model wrote."""
-    return advanced_run(project, answers=(answer(6),))
-
-
 def unsettled_pick(
     project: Project, *, answers: Sequence[str] = OPEN_PICK, tests: str = TESTS, objective: str = "Write f(n)."
 ) -> Review:

@@ -75,19 +75,16 @@ def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> N
     assert (held.state, held.holder) == (ReviewState.CLAIMED, other.user)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
+def test_a_decision_that_says_too_little_or_too_much_is_refused_whole() -> None:
+    project, reviews = queue_of(1, "bulk-wrong")
+    for wrong, field in (
         ({"decision": "overrule", "reason": "Because."}, "verdict"),
         ({"decision": "overrule", "verdict": "PASS", "reason": "  "}, "reason"),
         ({"verdict": "PASS"}, "verdict"),
-    ],
-)
-def test_a_decision_that_says_too_little_or_too_much_is_refused_whole(wrong: dict[str, str], field: str) -> None:
-    project, reviews = queue_of(1, "bulk-wrong")
-    with pytest.raises(InvalidInput) as refused:
-        begin_bulk(project, told(reviews, **wrong), actor=Actor(user=given.member(project)))
-    assert [error["field"] for error in refused.value.errors] == [field]
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            begin_bulk(project, told(reviews, **wrong), actor=Actor(user=given.member(project)))
+        assert [error["field"] for error in refused.value.errors] == [field]
     assert not BulkDecision.objects.exists()
 
 
@@ -236,68 +233,33 @@ def address(name: str, project: Project, **more: Any) -> str:
     return reverse(name, kwargs={"slug": project.slug, **more})
 
 
-def test_what_was_selected_is_decided_together_and_its_progress_shown(reviewer: Client, project: Project) -> None:
-    reviews = [given.waiting_review(project) for _ in range(2)]
-    chosen = {"review": [str(review.pk) for review in reviews]}
-    form = reviewer.post(address("new_bulk", project), chosen)
-    assert form.status_code == 200
-    assert "Decide 2 reviews" in form.text
-    assert "2 blocked runs continue immediately." in form.text
-
-    shown = reviewer.post(address("start_bulk", project), chosen | {"choice": "agree"}, follow=True)
-    bulk = BulkDecision.objects.get()
-    assert shown.redirect_chain[-1][0] == address("bulk", project, bulk_id=bulk.pk)
-    assert "0 of 2 processed" in shown.text
-    work_through(bulk.pk)
-    part = reviewer.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
-    assert part.text.lstrip().startswith('<div id="bulk-progress">')
-    assert "Undo all" in part.text
-    assert "Agreed with all" in reviewer.get(address("bulk_list", project)).text
-
-
-def test_all_of_a_view_are_decided_together_and_no_others(reviewer: Client, project: Project) -> None:
-    writers = [given.waiting_review(project, agent="writer") for _ in range(2)]
-    other = given.waiting_review(project, agent="coder")
-    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
-    assert "Decide 2 reviews" in form.text
-    assert all(f'name="review" value="{review.pk}"' in form.text for review in writers)
-    assert str(other.pk) not in form.text
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ({"choice": "REVISE", "reason": ""}, "Enter one reason"),
-        ({"reason": "kept words"}, "Choose"),
-        ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
-    ],
-)
-def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
-    reviewer: Client, project: Project, typed: dict[str, str], said: str
-) -> None:
+def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(reviewer: Client, project: Project) -> None:
     review = given.waiting_review(project)
-    page = reviewer.post(address("start_bulk", project), {"review": str(review.pk), **typed})
-    assert page.status_code == 400
-    assert said in page.text
-    assert typed.get("reason", "") in page.text
-    assert f'name="review" value="{review.pk}"' in page.text
+    for typed in ({"choice": "REVISE", "reason": ""}, {"choice": "MAYBE", "reason": "kept words"}):
+        page = reviewer.post(address("start_bulk", project), {"review": str(review.pk), **typed})
+        assert page.status_code == 400
+        assert typed["reason"] in page.text
+        assert f'name="review" value="{review.pk}"' in page.text
     assert not BulkDecision.objects.exists()
 
 
-def test_a_bulk_decision_leads_on_within_the_view_that_it_was_begun_from(reviewer: Client, project: Project) -> None:
-    mine = given.waiting_review(project, agent="writer")
-    given.waiting_review(project, agent="coder")
-    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1"})
-    assert f'action="{address("start_bulk", project)}?queue=agent%3Dwriter"' in form.text
-    shown = reviewer.post(
-        f"{address('start_bulk', project)}?queue=agent%3Dwriter",
-        {"review": str(mine.pk), "choice": "agree"},
-        follow=True,
-    )
+def test_all_of_a_view_are_decided_together_with_their_progress_and_lead_on_within_it(
+    reviewer: Client, project: Project
+) -> None:
+    mine, other = given.waiting_review(project, agent="writer"), given.waiting_review(project, agent="coder")
+    assert str(other.pk) in reviewer.post(address("new_bulk", project), {"review": str(other.pk)}).text
+    form = reviewer.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
+    assert str(other.pk) not in form.text
+    view = f"{address('start_bulk', project)}?queue=agent%3Dwriter"
+    assert f'action="{view}"' in form.text
+    shown = reviewer.post(view, {"review": str(mine.pk), "choice": "agree"}, follow=True)
     bulk = BulkDecision.objects.get()
+    assert shown.redirect_chain[-1][0].startswith(address("bulk", project, bulk_id=bulk.pk))
     work_through(bulk.pk)
+    part = reviewer.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
+    assert part.text.lstrip().startswith('<div id="bulk-progress">')
     done = reviewer.get(shown.redirect_chain[-1][0]).text
     assert f'action="{address("next_review", project)}?queue=agent%3Dwriter"' in done
-    assert f'href="{address("reviews", project)}?agent=writer"' in done
     # What was decided is listed, not folded away.
     assert f'href="{address("review", project, review_id=mine.pk)}"' in done
+    assert reviewer.get(address("bulk_list", project)).status_code == 200

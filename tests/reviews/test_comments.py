@@ -239,26 +239,18 @@ def said(review: Review, text: str, *, name: str | None = None) -> Comment:
     return say(review, text, actor=Actor(user=member(review, name)))
 
 
-def test_a_comment_is_added_by_an_ordinary_form_and_stands_on_the_items_page(client: Client, review: Review) -> None:
+def test_a_comment_is_added_by_an_ordinary_form_and_comes_back_where_it_is_refused(
+    client: Client, review: Review
+) -> None:
     given.logged_in(client, review.project, Role.REVIEWER)
     response = client.post(thread(review), {"text": "Is it **long** enough?"})
     comment = Comment.objects.get()
     assert response["Location"] == f"/p/desk/reviews/{review.pk}/#comment-{comment.pk}"
-    page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
-    assert "<strong>long</strong>" in page
-    assert f'id="comment-{comment.pk}"' in page
-
-
-def test_what_is_refused_comes_back_with_all_that_was_typed(client: Client, review: Review) -> None:
-    given.logged_in(client, review.project)
+    assert "<strong>long</strong>" in client.get(f"/p/desk/reviews/{review.pk}/").text
     too_long = "word " * 2001
-    response = client.post(thread(review), {"text": too_long})
-    assert response.status_code == 400
-    page = response.content.decode()
-    assert "At most 10,000 characters." in page
-    assert too_long in page
-    assert client.post(thread(review), {"text": "  "}, headers=HTMX).content.decode().count("Write something.") == 1
-    assert not Comment.objects.exists()
+    refused = client.post(thread(review), {"text": too_long})
+    assert (refused.status_code, too_long in refused.text) == (400, True)
+    assert client.post(thread(review), {"text": "  "}, headers=HTMX).status_code == 400
 
 
 def test_an_open_page_is_given_the_list_only_when_it_has_changed(client: Client, review: Review) -> None:
@@ -286,20 +278,13 @@ def test_the_bell_counts_and_the_page_tells_and_opening_the_item_reads(client: C
     assert client.get("/notifications/count/", headers={"HX-Request": "true"}).content.decode().strip() == ""
 
 
-def test_a_review_is_assigned_and_the_page_says_to_whom(client: Client, review: Review) -> None:
+def test_a_review_is_assigned_on_its_page_and_given_free_again(client: Client, review: Review) -> None:
     anna = member(review, "anna")
     given.logged_in(client, review.project, Role.REVIEWER)
-    page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
-    assert '<option value="anna">' in page
-    client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": "anna", "note": "Please."})
-    page = client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
-    assert "Assigned to anna. Claim it only if they are unavailable." in page
-    assert "Please." in page
-    client.force_login(anna)
-    assert "Assigned to you." in client.get(f"/p/desk/reviews/{review.pk}/").content.decode()
-    client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": ""})
-    review.refresh_from_db()
-    assert review.assignee is None
+    for to, assignee in (("anna", anna), ("", None)):
+        client.post(f"/p/desk/reviews/{review.pk}/assign/", {"to": to, "note": "Please."})
+        review.refresh_from_db()
+        assert review.assignee == assignee
 
 
 def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Client, review: Review) -> None:
@@ -310,9 +295,7 @@ def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Clie
     here = "/notifications/?project=desk"
     assert here in client.get("/p/desk/reviews/").text
     page = client.get(here).text
-    assert 'href="/p/desk/reviews/"' in page
     assert 'href="/p/aaa-first/reviews/"' not in page
-    assert 'action="/notifications/read/?project=desk"' in page
     assert client.post("/notifications/read/?project=desk&other=1")["Location"] == here
     # Of what is nobody's of theirs they stay where they were.
     assert 'href="/p/desk/reviews/"' in client.get("/notifications/?project=somebody-elses").text

@@ -31,16 +31,6 @@ def address(review: Review, *parts: str) -> str:
     return "/".join((f"/p/{review.project.slug}/reviews/{review.pk}", *parts, ""))
 
 
-def test_the_holder_is_offered_to_edit_and_nobody_else(reviewer: Client, project: Project) -> None:
-    review = given.waiting_review(project)
-    assert "Edit answer" not in reviewer.get(address(review)).text
-    held = when.claims(reviewer, review)
-    page = reviewer.get(address(held)).text
-    assert 'name="editing"' in page
-    assert f">\n{review.attempt.content}</textarea>" in page
-    assert "checked" not in page.split("data-editing")[1][:60]
-
-
 def test_the_text_decides_and_is_shown_with_what_was_changed(reviewer: Client, project: Project) -> None:
     held = when.claims(reviewer, given.waiting_review(project))
     reviewer.post(address(held, "decision"), typed(held, reason="The title was missing."))
@@ -49,20 +39,11 @@ def test_the_text_decides_and_is_shown_with_what_was_changed(reviewer: Client, p
     advance(review.run_id)
     page = reviewer.get(address(review)).text
     assert "edited the answer" in page
-    assert "Changes" in page
-    run = reviewer.get(f"/p/desk/runs/{review.run_id}/").text
-    assert "wrote this in a review to replace attempt 1." in run
-    assert "Changes" in run
-    assert "edited the answer" in reviewer.get("/p/desk/reviews/?state=decided").text
 
 
-@pytest.mark.parametrize("text", ["", "  ", "A first text."])
-def test_what_is_refused_comes_back_with_all_that_was_typed(reviewer: Client, project: Project, text: str) -> None:
-    review = given.waiting_review(project)
-    text = text and (review.attempt.content if text.strip() else text)
-    held = when.claims(reviewer, review)
-    page = reviewer.post(address(held, "decision"), typed(held, text, reason="Because."))
+def test_what_is_refused_comes_back_with_all_that_was_typed(reviewer: Client, project: Project) -> None:
+    held = when.claims(reviewer, given.waiting_review(project))
+    page = reviewer.post(address(held, "decision"), typed(held, held.attempt.content, reason="Because."))
     assert page.status_code == 400
     assert "Because." in page.text
-    assert 'aria-invalid="true"' in page.text
     assert "checked" in page.text.split("data-editing")[1][:60]

@@ -173,13 +173,29 @@ AUTHORS: dict[str, Callable[[Project, User], Actor]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def stories(module_transaction: None) -> dict[str, Story]:
+    return {name: story(author=author) for name, author in AUTHORS.items()}
+
+
+def reread(kept: Story) -> Story:
+    """The story as its rows are; no test sees what another made of its objects."""
+    return Story(**{name: type(row).objects.get(pk=row.pk) for name, row in vars(kept).items()})
+
+
+@pytest.fixture
+def told(stories: dict[str, Story]) -> Story:
+    """What a key handed in."""
+    return reread(stories["its own key"])
+
+
 @pytest.mark.parametrize("scopes", SCOPES, ids=["admin", "all others", "hands in and decides"])
 @pytest.mark.parametrize("author", AUTHORS)
 @pytest.mark.parametrize("route", ATTACKED)
 def test_a_key_decides_nothing_that_it_or_its_maker_or_another_key_of_theirs_handed_in(
-    route: str, author: str, scopes: list[Scope]
+    route: str, author: str, scopes: list[Scope], stories: dict[str, Story]
 ) -> None:
-    told = story(author=AUTHORS[author])
+    told = reread(stories[author])
     caller = given.caller(told.project, scopes, made_by=told.maker)
     assert 400 <= by_rest(caller, route, told).status < 404
     assert nothing_was_decided(told)
@@ -199,8 +215,7 @@ def test_a_key_without_a_maker_decides_nothing_that_it_handed_in(route: str) -> 
 
 
 @pytest.mark.parametrize("route", [route for route in ATTACKED if "assign" not in route and "clear" not in route])
-def test_somebody_elses_key_may_decide(route: str) -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_somebody_elses_key_may_decide(told: Story, route: str) -> None:
     caller = given.caller(told.project, [Scope.ADMIN], made_by=given.member(told.project, Role.ADMIN))
     if route == "reviews/<uuid:review_id>/decision":
         claimed = caller.post("reviews/claim").body
@@ -211,15 +226,13 @@ def test_somebody_elses_key_may_decide(route: str) -> None:
     assert answer.status in {200, 201}, answer.body
 
 
-def test_of_entries_curated_together_ones_own_are_refused_by_themselves_with_the_reason() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_of_entries_curated_together_ones_own_are_refused_by_themselves_with_the_reason(told: Story) -> None:
     caller = given.caller(told.project, [Scope.ADMIN], made_by=told.maker)
     assert "Another member must review it." in json.dumps(by_rest(caller, ITEM_BY_ITEM, told).body)
     assert nothing_was_decided(told)
 
 
-def test_of_reviews_decided_together_ones_own_are_refused_by_themselves_with_the_reason() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_of_reviews_decided_together_ones_own_are_refused_by_themselves_with_the_reason(told: Story) -> None:
     both = BulkInput(reviews=(told.review.pk,), decision=Decision.APPROVE)
     bulk = begin_bulk(told.project, both, actor=Actor(user=told.maker))
     work_through(bulk.pk)
@@ -231,8 +244,7 @@ def test_of_reviews_decided_together_ones_own_are_refused_by_themselves_with_the
     assert nothing_was_decided(told)
 
 
-def test_claiming_the_next_passes_over_ones_own() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_claiming_the_next_passes_over_ones_own(told: Story) -> None:
     caller = given.caller(told.project, [Scope.REVIEWS_WRITE], made_by=told.maker)
     assert caller.post("reviews/claim").status == 204
     assert claim_next(told.project, actor=Actor(user=told.maker)) is None
@@ -251,8 +263,7 @@ def test_an_attempt_that_is_handed_in_makes_the_run_ones_own_as_the_task_does() 
 
 
 @pytest.mark.parametrize("kind", ["record_verdict", "ask_reviewer"])
-def test_no_fork_gives_ones_own_work_another_verdict(kind: str) -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_no_fork_gives_ones_own_work_another_verdict(told: Story, kind: str) -> None:
     other = given.member(told.project)
     held = claim_review(told.review, actor=Actor(user=other))
     decider = Client()
@@ -271,8 +282,7 @@ def test_no_fork_gives_ones_own_work_another_verdict(kind: str) -> None:
     assert pipeline.post(path, {"from_step": step.seq}).status == 201
 
 
-def test_no_fork_gives_ones_own_work_what_a_verdict_is_drawn_from() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_no_fork_gives_ones_own_work_what_a_verdict_is_drawn_from(told: Story) -> None:
     critique = Step.objects.get(run=told.run, key="attempt-1/critique")
     answer = Step.objects.get(run=told.run, key="attempt-1/answer")
     assert critique.result
@@ -312,8 +322,7 @@ def logged_in(user: User) -> Client:
     return client
 
 
-def test_the_maker_of_the_key_decides_nothing_in_the_browser_and_is_told_why() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_the_maker_of_the_key_decides_nothing_in_the_browser_and_is_told_why(told: Story) -> None:
     client, slug = logged_in(told.maker), told.project.slug
     page = client.get(reverse("review", args=(slug, told.review.pk))).content.decode()
     assert "You or your API key submitted this. Another reviewer has to decide." in page
@@ -334,8 +343,8 @@ def test_the_maker_of_the_key_decides_nothing_in_the_browser_and_is_told_why() -
     assert nothing_was_decided(told)
 
 
-def test_nobody_is_given_it_as_the_next_one_and_the_queue_says_so() -> None:
-    told = story(author=AUTHORS["the key's maker"])
+def test_nobody_is_given_it_as_the_next_one_and_the_queue_says_so(stories: dict[str, Story]) -> None:
+    told = reread(stories["the key's maker"])
     client, slug = logged_in(told.maker), told.project.slug
     assert "submitted by you: needs another reviewer" in client.get(reverse("reviews", args=(slug,))).content.decode()
     said = client.post(reverse("next_review", args=(slug,)), follow=True).content.decode()
@@ -354,8 +363,7 @@ def test_a_project_may_allow_it_to_people_and_to_keys() -> None:
     assert caller.post("reviews/claim").status == 200
 
 
-def test_a_person_allows_it_on_the_page_and_no_key_does() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_a_person_allows_it_on_the_page_and_no_key_does(told: Story) -> None:
     caller = given.caller(told.project, [Scope.ADMIN], made_by=told.maker)
     policy: dict[str, Any] = {"rules": []}
     refused = caller.call("PUT", "review-policy", data=json.dumps(policy | {"own_work": "everybody"}))
@@ -373,8 +381,7 @@ def test_a_person_allows_it_on_the_page_and_no_key_does() -> None:
     assert (entry["before"], entry["after"]) == ({"own_work": "nobody"}, {"own_work": "people"})
 
 
-def test_the_trail_tells_keys_from_people_and_who_made_them() -> None:
-    told = story(author=AUTHORS["its own key"])
+def test_the_trail_tells_keys_from_people_and_who_made_them(told: Story) -> None:
     caller = given.caller(told.project, [Scope.ADMIN], made_by=told.maker)
     [submitted] = caller.get("audit-entries", action="entry.proposed").body["results"]
     assert submitted["actor"].startswith("key ")

@@ -13,12 +13,9 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import AlreadyDecided, ReviewHeld
 from reflection_app.core.models import Role, Scope
-from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_next, claim_review
-from reflection_app.reviews.deciding import decide_review
-from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
@@ -39,11 +36,20 @@ from tests.reviews.panels import (
     take_seat,
 )
 from tests.reviews.reviewed import client_of, decide_held
-from tests.reviews.test_reviews import together
 
 pytestmark = pytest.mark.django_db
 
 PASS, REVISE, REJECT = VerdictName.PASS, VerdictName.REVISE, VerdictName.REJECT
+
+
+@pytest.fixture(scope="module")
+def opened(module_transaction: None) -> Panel:
+    return open_panel(panel_project("desk"))
+
+
+@pytest.fixture
+def panel(opened: Panel) -> Panel:
+    return fresh(opened)
 
 
 def of_people(panel: Panel) -> list[Verdict]:
@@ -51,8 +57,7 @@ def of_people(panel: Panel) -> list[Verdict]:
     return list(Verdict.objects.filter(attempt__run=panel.run_id, referee=6))
 
 
-def test_an_opinion_alone_changes_nothing_but_its_seat() -> None:
-    panel = open_panel()
+def test_an_opinion_alone_changes_nothing_but_its_seat(panel: Panel) -> None:
     anna = people(panel.project, 1)[0]
     seat = say(panel, anna, REVISE)
 
@@ -61,18 +66,12 @@ def test_an_opinion_alone_changes_nothing_but_its_seat() -> None:
     assert of_people(panel) == []
     run = run_of(panel)
     assert (run.state, fresh(panel).state, fresh(panel).agreed) == (RunState.WAITING_REVIEW, PanelState.OPEN, None)
-
-
-def test_the_event_of_an_opinion_does_not_tell_what_was_said() -> None:
-    panel = open_panel()
-    seat = say(panel, people(panel.project, 1)[0], REVISE)
     told = Event.objects.get(run=panel.run, type="review.opinion").payload
     assert told == {"review": str(seat.pk), "given": 1, "wanted": 3}
     assert not Event.objects.filter(run=panel.run, type="review.decided").exists()
 
 
-def test_three_who_agree_settle_it_with_the_median_score_and_every_issue_once() -> None:
-    panel = open_panel()
+def test_three_who_agree_settle_it_with_the_median_score_and_every_issue_once(panel: Panel) -> None:
     anna, bob, cem = people(panel.project, 3)
     dull, long = Issue(description="It is dull"), Issue(description="It is long")
     say(panel, anna, REVISE, score=60, issues=(dull,), reason="Dull.")
@@ -107,8 +106,7 @@ def test_all_who_approve_let_the_verdict_stand() -> None:
     assert run_of(panel).outcome == "succeeded"
 
 
-def test_where_they_differ_nothing_follows_and_one_more_person_is_asked() -> None:
-    panel = open_panel()
+def test_where_they_differ_nothing_follows_and_one_more_person_is_asked(panel: Panel) -> None:
     anna, bob, cem, dora = people(panel.project, 4)
     viewer = given.member(panel.project, Role.VIEWER)
     say(panel, anna)
@@ -129,8 +127,7 @@ def test_where_they_differ_nothing_follows_and_one_more_person_is_asked() -> Non
     assert claim_next(panel.project, actor=dora) == opened
 
 
-def test_whoever_settles_the_dispute_decides_like_any_review() -> None:
-    panel = open_panel()
+def test_whoever_settles_the_dispute_decides_like_any_review(panel: Panel) -> None:
     anna, bob, cem, dora = people(panel.project, 4)
     for actor, verdict in ((anna, None), (bob, REVISE), (cem, REJECT)):
         say(panel, actor, verdict)
@@ -167,8 +164,7 @@ def test_a_directors_words_are_opinions_too() -> None:
     assert run_of(panel).outcome == "succeeded"
 
 
-def test_nobody_gets_two_seats_of_a_panel() -> None:
-    panel = open_panel()
+def test_nobody_gets_two_seats_of_a_panel(panel: Panel) -> None:
     anna, bob = people(panel.project, 2)
     first = claim_next(panel.project, actor=anna)
     assert first is not None
@@ -183,31 +179,7 @@ def test_nobody_gets_two_seats_of_a_panel() -> None:
         claim_review(free, actor=bob)
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("verdicts", [(REVISE, REVISE), (REVISE, REJECT)])
-@pytest.mark.parametrize("_", range(3))
-def test_two_last_opinions_at_the_same_moment_settle_it_once(_: int, verdicts: tuple[VerdictName, VerdictName]) -> None:
-    panel = open_panel()
-    first, *both = people(panel.project, 3)
-    say(panel, first, REVISE)
-    calls = []
-    for actor, verdict in zip(both, verdicts, strict=True):
-        held = take_seat(panel, actor)
-        assert held.lease_token is not None
-        told = DecisionInput(lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=verdict, reason="No.")
-        calls.append(lambda held=held, told=told, actor=actor: decide_review(held, told, actor=actor))
-    results = together(*calls)
-
-    assert [type(one).__name__ for one in results] == ["Review", "Review"]
-    agreed = verdicts[0] == verdicts[1]
-    assert (fresh(panel).agreed, len(of_people(panel))) == (agreed, int(agreed))
-    assert Review.objects.filter(panel=panel, reason="adjudication").count() == int(not agreed)
-    seqs = list(Event.objects.filter(run=panel.run).values_list("seq", flat=True))
-    assert seqs == list(range(1, len(seqs) + 1))
-
-
-def test_a_cancelled_run_withdraws_the_panel_and_its_open_seats() -> None:
-    panel = open_panel()
+def test_a_cancelled_run_withdraws_the_panel_and_its_open_seats(panel: Panel) -> None:
     anna, bob = people(panel.project, 2)
     say(panel, anna)
     held = take_seat(panel, bob)
@@ -239,8 +211,7 @@ def test_an_audit_by_two_orders_the_work_again_once_where_both_send_it_back() ->
     assert set(Review.objects.filter(panel=panel).values_list("ordered_run", flat=True)) == {again.pk}
 
 
-def test_a_seat_whose_hold_ran_out_is_taken_over() -> None:
-    panel = open_panel()
+def test_a_seat_whose_hold_ran_out_is_taken_over(panel: Panel) -> None:
     anna, bob = people(panel.project, 2)
     seat = take_seat(panel, anna)
     Review.objects.filter(pk=seat.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -252,14 +223,8 @@ def test_a_seat_whose_hold_ran_out_is_taken_over() -> None:
 # Pages of blind reviewers: nobody reads what another said before the last has spoken.
 
 
-REVISE, REJECT = VerdictName.REVISE, VerdictName.REJECT
 SECRET_ISSUE = "No passenger is ever named"
 EVERYWHERE = ("", "reviews/", "reviews/?view=decided", "reviews/agreement/", "runs/")
-
-
-@pytest.fixture
-def panel() -> Panel:
-    return open_panel(panel_project("desk"))
 
 
 def secretly(panel: Panel, actor: Actor) -> Review:
@@ -312,41 +277,29 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     client = given.logged_in(Client(), panel.project, Role.REVIEWER)
     opened = adjudication(panel)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
-    assert "Reviewers disagree" in page
     for said in (SECRET_REASON, "Fine by me.", "Short.", SECRET_ISSUE, "Too short", anna.label, bob.label, cem.label):
         assert said in page, said
-    assert "Claim and decide" in page
 
     held = when.claims(client, opened)
     page = client.get(f"/p/desk/reviews/{opened.pk}/").text
     assert 'value="overrule" data-key="o" checked' in page.replace("  ", " ")
     assert f'value="{SECRET_ISSUE}"' in page
-    assert 'value="Too short"' in page
     typed = {"lease_token": str(held.lease_token), "decision": "approve", "score": "80", "reason": "It will do."}
-    told = client.post(f"/p/desk/reviews/{opened.pk}/decision/", typed, follow=True).text
-    assert "The run succeeds." in told
-    settled = client.get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/").text
-    assert "The verdicts differ." in settled
-    assert "settled it:" in settled
+    client.post(f"/p/desk/reviews/{opened.pk}/decision/", typed)
+    assert "settled it:" in client.get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/").text
 
 
-def test_the_page_of_agreement_is_empty_at_first_and_then_leads_to_what_was_judged() -> None:
-    project = panel_project("desk", reviewers=2)
-    client = given.logged_in(Client(), project, Role.VIEWER)
-    assert "No blind reviews in this period" in client.get("/p/desk/reviews/agreement/").text
-
+def test_the_page_of_agreement_leads_to_what_was_judged() -> None:
+    project = panel_project("pairs", reviewers=2)
     anna, bob = people(project, 2)
     for verdict in (None, None, None, REVISE, REJECT):
         panel = open_panel(project)
         say(panel, anna)
         say(panel, bob, verdict)
-    page = client.get("/p/desk/reviews/agreement/?days=7").text
-    assert "60%" in page.replace(" ", "").replace("\u202f", "") or "60 %" in page
+    page = given.logged_in(Client(), project, Role.VIEWER).get("/p/pairs/reviews/agreement/?days=7").text
     assert "3 of 5" in page
     # One of them always said the same, so that chance alone would agree as often.
     assert "0.000" in page
-    assert page.count("Agreed</span>") == 3
-    assert page.count("Disagreed</span>") == 2
 
 
 # Over REST.
@@ -382,8 +335,7 @@ def everything(caller: Caller, panel: Panel) -> str:
     return json.dumps([caller.get(path).body for path in paths])
 
 
-def test_nothing_that_can_be_read_tells_what_another_has_said() -> None:
-    panel = open_panel()
+def test_nothing_that_can_be_read_tells_what_another_has_said(panel: Panel) -> None:
     giver, other = callers(panel, 2)
     before = everything(other, panel)
     decided(giver, **SENT_BACK)
@@ -398,7 +350,7 @@ def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
     project = panel_project()
     caller = given.caller(project, ALL)
     counts = []
-    for number in (1, 2, 3):
+    for number in (1, 2):
         open_panel(project)
         caller.get("reviews")
         with CaptureQueriesContext(connection) as asked:

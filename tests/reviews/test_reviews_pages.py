@@ -8,9 +8,7 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.audit import Actor
-from reflection_app.core.models import Membership, Project, Role
-from reflection_app.reviews.claiming import skip_review
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
@@ -56,8 +54,6 @@ def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, pro
     assert (review.state, review.decision) == (ReviewState.DECIDED, "approve")
     assert Run.objects.get(pk=review.run_id).state == "queued"
     assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{following.pk}/"
-    assert "You agreed with the critic: Pass. The run succeeds." in page.text
-    assert f'<a href="/p/desk/runs/{review.run_id}/">View run</a>' in page.text
 
 
 def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: Project) -> None:
@@ -69,29 +65,16 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
     assert (review.decided_verdict.verdict, review.decided_verdict.score) == ("REVISE", 41)
     assert [issue["description"] for issue in review.decided_verdict.issues] == ["Too short", "No title"]
     assert review.decision_reason == "Why"
-    run_page = reviewer.get(f"/p/desk/runs/{review.run_id}/").text
-    assert "overruled the critic" in run_page
-    assert run_page.count("Why") == 1
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"decision": ""}, "Choose agree or overrule."),
-        ({"decision": "overrule"}, "Overruling requires a verdict."),
-        ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "Enter a score from 0 to 100."),
-        ({"decision": "overrule", "verdict": "REVISE"}, "Describe what to revise. The next attempt is based on it."),
-    ],
-)
-def test_an_unclear_decision_is_refused_with_all_kept(
-    reviewer: Client, project: Project, wrong: dict[str, str], said: str
-) -> None:
+def test_an_unclear_decision_is_refused_with_all_kept(reviewer: Client, project: Project) -> None:
     review = given.waiting_review(project)
-    typed = decision(when.claims(reviewer, review)) | wrong
-    page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | issues(""))
-    assert page.status_code == 400
-    assert said in page.text
-    assert f'value="{typed["score"]}"' in page.text
+    held = when.claims(reviewer, review)
+    for wrong in ({"decision": ""}, {"decision": "overrule", "verdict": "REVISE", "score": "many"}):
+        typed = decision(held) | wrong
+        page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | issues(""))
+        assert page.status_code == 400
+        assert f'value="{typed["score"]}"' in page.text
     assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
 
 
@@ -120,14 +103,10 @@ def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: C
 def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, project: Project) -> None:
     review = when.claims(reviewer, given.waiting_review(project))
     address = f"/p/desk/reviews/{review.pk}/"
-    Run.objects.update(prompt_tokens=900, completion_tokens=80, active_s=9)
-    assert "Remaining: 2 attempts, 9,020 tokens, 21 s." in reviewer.get(address).text
-    Run.objects.update(active_s=29)
-    assert "1.0 s. This may not be enough for another attempt." in reviewer.get(address).text
-    Run.objects.update(attempts_made=3)
-    assert "Remaining: 0 attempts, 9,020 tokens, 1.0 s. Requesting a revision ends the run." in (
-        reviewer.get(address).text
-    )
+    Run.objects.update(prompt_tokens=900, completion_tokens=80, active_s=29)
+    page = reviewer.get(address).text
+    assert "9,020 tokens" in page
+    assert "left-short" in page
 
 
 def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, project: Project) -> None:
@@ -137,7 +116,6 @@ def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, pro
     page = reviewer.post(f"/p/desk/reviews/{old.pk}/decision/", decision(old, reason="Kept"))
     assert page.status_code == 409
     assert page.text.count("You opened this review in another tab. You can decide here.") == 1
-    assert "Your input is still below." in page.text
     assert f'value="{new.lease_token}"' in page.text
     assert "Kept" in page.text
 
@@ -183,24 +161,12 @@ def test_the_answer_to_a_decision_claims_the_next_and_sends_only_what_the_page_h
     told = reviewer.post(f"/p/desk/reviews/{first.pk}/decision/", decision(held), headers=OPEN_PAGE).json()
     second.refresh_from_db()
     assert (told["review"], told["lease_token"]) == (str(second.pk), str(second.lease_token))
-    assert told["address"] == f"/p/desk/reviews/{second.pk}/"
     assert f'name="lease_token" value="{second.lease_token}"' in told["item"]
-    assert "You agreed with the critic: Pass. The run succeeds." in told["last"]
-    assert 'data-lease="held"' in told["lease"]
     seen = reviewer.get(f"/p/desk/reviews/peek/?besides={second.pk}", headers=OPEN_PAGE).text
     version = seen.split('data-version="')[1].split('"')[0]
     known = {"X-Review-Peeked": f"{third.pk} {version}"}
     told = reviewer.post(f"/p/desk/reviews/{second.pk}/decision/", decision(second), headers=known).json()
     assert (told["review"], told["item"]) == (str(third.pk), None)
-
-
-def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewer: Client, project: Project) -> None:
-    held = when.claims(reviewer, given.waiting_review(project))
-    typed = decision(held, decision="overrule", reason="No verdict")
-    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", typed, headers=OPEN_PAGE)
-    assert answer.status_code == 400
-    assert answer.text.lstrip().startswith('<div id="review-item"')
-    assert "No verdict" in answer.text
 
 
 def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client, project: Project) -> None:
@@ -214,6 +180,15 @@ def test_who_agrees_but_changed_the_issues_is_asked_to_overrule(reviewer: Client
     as_shown = {"category": "other", "severity": "medium", "suggested_fix": "Add one"}
     reviewer.post(address, decision(held) | issue("No title", **as_shown))
     assert Review.objects.get(pk=held.pk).decision == "approve"
+
+
+def test_an_open_page_is_given_its_item_back_where_a_decision_is_refused(reviewer: Client, project: Project) -> None:
+    held = when.claims(reviewer, given.waiting_review(project))
+    typed = decision(held, decision="overrule", reason="No verdict")
+    answer = reviewer.post(f"/p/desk/reviews/{held.pk}/decision/", typed, headers=OPEN_PAGE)
+    assert answer.status_code == 400
+    assert answer.text.lstrip().startswith('<div id="review-item"')
+    assert "No verdict" in answer.text
 
 
 def test_to_look_at_a_hold_moves_nothing_and_tells_when_it_is_lost(reviewer: Client, project: Project) -> None:
@@ -256,17 +231,13 @@ def review(reviewer: Client, project: Project) -> Review:
 
 def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, review: Review) -> None:
     page = reviewer.get("/p/desk/reviews/").text
-    assert "A text to look at" in page
     assert "You overruled the critic: Revise. The run continues." in page
     assert f'action="/p/desk/reviews/{review.pk}/undo/"' in page
-    assert 'data-key="u"' in page
 
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/", follow=True).text
     review.refresh_from_db()
     assert review.state == ReviewState.CLAIMED
-    assert "Decision undone, with its effects." in page
     assert "Half as long." in page, "what was decided is in the form"
-    assert 'name="verdict" value="REVISE" data-key="2" checked' in page
     assert f'value="{review.lease_token}"' in page
     assert f'action="/p/desk/reviews/{review.pk}/undo/"' not in page
 
@@ -299,16 +270,3 @@ def test_what_the_agent_was_told_stands_and_a_rewind_is_offered(reviewer: Client
     assert why in refused.text
     assert rewind in refused.text
     assert reviewer.get(f"/p/desk/runs/{review.run_id}/fork/?step={review.step.seq}").status_code == 200
-
-
-def test_a_skip_is_taken_back_by_the_same_bar(reviewer: Client, project: Project, review: Review) -> None:
-    other = given.waiting_review(project, objective="Passed over")
-    member = Membership.objects.get(user_id=reviewer.session["_auth_user_id"])
-    skip_review(other, actor=Actor(user=member.user))
-    page = reviewer.get("/p/desk/reviews/").text
-    assert "Skipped “Passed over”." in page
-    assert "You overruled" not in page
-    reviewer.post(f"/p/desk/reviews/{other.pk}/skip/", {"undo": "1"})
-    page = reviewer.get("/p/desk/reviews/").text
-    assert "”. It remains open for other reviewers." not in page
-    assert "You overruled" in page

@@ -80,10 +80,10 @@ def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, re
     assert Review.objects.get(pk=review.pk).state == "decided"
 
 
-@pytest.mark.parametrize("route", ["runs/{run}", "runs", "reviews", "tasks"])
-def test_what_was_told_before_the_decision_does_not_count(caller: Caller, reviewer: Caller, route: str) -> None:
+def test_what_was_told_before_the_decision_does_not_count(caller: Caller, reviewer: Caller) -> None:
     review = waiting(BAD, project=caller.project)
-    assert caller.get(route.format(run=review.run_id)).status == 200
+    for route in (f"runs/{review.run_id}", "runs", "reviews", "tasks"):
+        assert caller.get(route).status == 200
     decide(reviewer, review)
     assert undo(reviewer, review).status == 200
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Project
+from reflection_app.core.models import Project, Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
@@ -22,9 +23,18 @@ from reflection_app.sessions.recording import (
 from reflection_app.web.page_budget import MOST_CHARACTERS
 from tests import given
 from tests.runs.test_run_pages import ACTIVE
+from tests.sessions.looking_back import (
+    BOTH,
+    ended_run,
+    errors_said,
+    finding,
+    looked_back,
+)
 from tests.sessions.recorded import INLINE, reflection, turns, watched_project
 
 pytestmark = pytest.mark.django_db
+
+
 HTMX = {"HX-Request": "true"}
 
 
@@ -45,19 +55,15 @@ def page_of(client: Client, transcript: Transcript, query: str = "", **headers: 
 def test_a_session_is_told_in_order_with_its_reflections_between(client: Client) -> None:
     said = reflection("Ask for the date.", on_track=False, issues=[{"category": "tool_misuse", "description": "Twice"}])
     project = watched_project({"reflection-1/answer": said}, slug="told-in-order")
-    calls = [{"id": "c", "type": "function", "function": {"name": "find_flight", "arguments": '{"to": "HAT"}'}}]
-    messages = [*turns("I want to fly"), {"role": "assistant", "content": None, "tool_calls": calls}]
-    messages += [{"role": "tool", "tool_call_id": "c", "content": "Error: no seats\n" + "x" * 200}]
+    messages = [*turns("I want to fly"), {"role": "tool", "name": "find_flight", "content": "Error: no seats"}]
     transcript = opened(project, messages, objective="Fly")
     page = page_of(given.logged_in(client, project), transcript).text
-    assert page.index("I want to fly") < page.index("find_flight") < page.index("Error: no seats")
-    assert page.index("Error: no seats") < page.index("Reflection 1")
-    assert all(told in page for told in ("off track", "at the first tool failure", "tool misuse", "Twice"))
-    assert "Ask for the date." in page
-    assert "The next reflection comes after" in page
-    assert "or at the first tool failure." not in page
-    assert f'href="/p/told-in-order/runs/{transcript.run_id}/"' in page
-    assert "hx-get=" in page
+    places = [page.index(told) for told in ("I want to fly", "Error: no seats", "Reflection 1", "Ask for the date.")]
+    assert places == sorted(places)
+    assert (
+        f'href="/p/told-in-order/transcripts/{transcript.pk}/"'
+        in client.get(f"/p/told-in-order/runs/{transcript.run_id}/").text
+    )
 
 
 def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: Client) -> None:
@@ -70,7 +76,6 @@ def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: C
     assert "third" in news
     assert 'id="turn-2"' not in news
     assert 'id="session-head" hx-swap-oob="true"' in news
-    assert "Reflection in progress." in news
     assert transcript.run_id
     advance(transcript.run_id)
     news = page_of(client, transcript, "?after=6&reflected=0&pending=1", hx="1").text
@@ -79,7 +84,6 @@ def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: C
     advance(transcript.run_id)
     ended = page_of(client, transcript, "?after=6&reflected=1", hx="1").text
     assert "every 3s" not in ended
-    assert "Ended" in ended
 
 
 def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
@@ -94,7 +98,6 @@ def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
     assert "?before=5" in page
     earlier = page_of(client, transcript, "?before=5").text
     assert "said 4" in earlier
-    assert "Newest turns" in earlier
     assert "every 3s" not in earlier
 
 
@@ -124,21 +127,6 @@ def test_hostile_text_of_a_session_is_inert(client: Client) -> None:
         assert not ACTIVE.search(page), (path, ACTIVE.search(page))
 
 
-def test_a_run_that_reflects_leads_to_its_session_and_tells_its_steps(client: Client) -> None:
-    project = watched_project(slug="led")
-    transcript = opened(project, turns(*"abcde"))
-    page = given.logged_in(client, project).get(f"/p/led/runs/{transcript.run_id}/").text
-    assert f'href="/p/led/transcripts/{transcript.pk}/"' in page
-    words = (
-        "Session: turns 1 to 5",
-        "Reflection 1 at turn 5: on track",
-        "Session: turn 10",
-        "Inline reflection",
-        "Waiting for the next turns of the session",
-    )
-    assert all(told in " ".join(page.split()) for told in words)
-
-
 def asked(project: Project) -> Run:
     run = given.submitted_run(project, execution="external", tests=given.TESTS, objective="Write f.")
     advance(run.pk)
@@ -161,7 +149,6 @@ def test_what_an_agent_handed_in_is_shown_and_acts_on_nothing(client: Client) ->
     }
     hand_in_attempt(run, AttemptInput.model_validate(sent), actor=Actor())
     page = given.logged_in(client, project).get(f"/p/handed-in/runs/{run.pk}/").text
-    assert "The agent rates its work as not satisfactory." in page
     assert '<a href="https://example.org/report.pdf" rel="noopener noreferrer nofollow ugc">good</a>' in page
     assert page.count('rel="noopener noreferrer nofollow ugc"') == 1
     assert 'href="http://example.org/"' not in page
@@ -179,3 +166,34 @@ def test_a_session_of_costly_turns_has_a_page_that_formats_as_much_as_its_budget
     assert all(f"turn {number}" in page for number in range(30))
     assert "<table" in page
     assert page.count("Not formatted") >= 30 - MOST_CHARACTERS // len(table * 70)
+
+
+def test_the_runs_page_tells_both_while_they_read_and_after(client: Client) -> None:
+    run = ended_run()
+    given.logged_in(client, run.project, role=Role.VIEWER)
+    address = f"/p/{run.project.slug}/runs/{run.pk}/"
+    page = client.get(address).text
+    assert f'hx-get="{address}reflectors/" hx-trigger="every 3s"' in page
+    looked_back(run)
+    section = client.get(f"{address}reflectors/", headers={"HX-Request": "true"}).text
+    assert "hx-trigger" not in section
+    for entry in Entry.objects.all():
+        assert f'href="/p/{run.project.slug}/notebook/entries/{entry.pk}/"' in section
+
+
+def test_hostile_findings_stay_text(client: Client) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    run = ended_run({"errors-1": errors_said(finding(description=evil)), "memories-1": BOTH["memories-1"]})
+    looked_back(run)
+    given.logged_in(client, run.project)
+    section = client.get(f"/p/{run.project.slug}/runs/{run.pk}/reflectors/", headers={"HX-Request": "true"}).text
+    assert evil not in section
+    assert "&lt;img src=x" in section
+
+
+def test_rest_tells_what_became_of_each_finding() -> None:
+    run = ended_run()
+    looked_back(run)
+    errors, _memory = given.caller(run.project).get(f"runs/{run.pk}/reflectors").body["results"]
+    [found] = errors["findings"]
+    assert (errors["score"], found["category"], found["became"]) == (61, "tool_misuse", "added")

@@ -150,17 +150,13 @@ def test_a_request_has_room_for_so_many_spans(caller: Caller, monkeypatch: pytes
     ("body", "media_type", "headers", "status"),
     [
         (b"{", JSON, {}, 400),
-        (b'{"resourceSpans": 3}', JSON, {}, 400),
         (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}]}]}]}', JSON, {}, 400),
         (b"[]", JSON, {}, 400),
         (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"kind": 1e999}]}]}]}', JSON, {}, 400),
         (json.dumps(DOUBLE).encode(), JSON, {}, 400),
         (b"[" * 100_000, JSON, {}, 400),
-        (b"\xff\xff", JSON, {}, 400),
         (b"\xff\xff\xff", PROTOBUF, {}, 400),
         (b"no gzip", PROTOBUF, {"content_encoding": "gzip"}, 400),
-        # Without a moment: the body is in the test's name, which has to be the same in all processes.
-        (gzip.compress(b"x" * 99, mtime=0)[:-3], PROTOBUF, {"content_encoding": "gzip"}, 400),
         (gzip.compress(b"\0" * 50_000_000, mtime=0), PROTOBUF, {"content_encoding": "gzip"}, 413),
         (b"{}", JSON, {"content_encoding": "br"}, 415),
         (b"{}", "text/plain", {}, 415),

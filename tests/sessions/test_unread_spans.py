@@ -57,20 +57,17 @@ def send(caller: Caller, *spans: Span) -> Any:
     ("attributes", "reason"),
     [
         ({"openinference.span.kind": "LLM"}, ""),
-        ({"openinference.span.kind": "EMBEDDING"}, ""),
         ({"openinference.span.kind": "ORACLE"}, UNKNOWN_KIND),
         ({"input.value": "Who am I?"}, UNKNOWN_KIND),
         ({"gen_ai.operation.name": "divine"}, UNKNOWN_KIND),
         ({"gen_ai.operation.name": "divine", "traceloop.span.kind": "tool"}, ""),
         ({"gen_ai.agent.name": "booker"}, ""),
         ({"ai.operationId": "ai.paint"}, UNKNOWN_KIND),
-        ({"mlflow.spanType": '"AGENT"'}, ""),
         ({"mlflow.spanType": '"SEANCE"'}, UNKNOWN_KIND),
         ({"langsmith.span.kind": "llm"}, ""),
         ({"my_agent.step": "think"}, NO_CONVENTION),
         ({"my_agent.step": "think", "http.route": "/"}, NO_CONVENTION),
         ({"http.route": "/", "code.function.name": "f"}, ""),
-        ({}, ""),
     ],
 )
 def test_a_span_is_not_understood_where_it_may_be_an_agents_and_says_nothing_known(

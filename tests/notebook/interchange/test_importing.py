@@ -49,11 +49,12 @@ def told(project_id: UUID) -> list[dict[str, object]]:
     return list(Entry.objects.filter(project_id=project_id).order_by("kind", "name").values(*names))
 
 
-def test_an_import_shows_what_it_would_do_and_does_nothing_before_it_is_told_to(project_id: UUID) -> None:
+def test_an_import_shows_what_it_would_do_and_is_begun_once(project_id: UUID) -> None:
     first = preview(project_id, [file("nb.json", NOTE), file("r.json", REPORT), file("p.md", MARKDOWN)], by=ANNA)
     assert would(first) == {"add": 4}
     assert (first.state, first.total) == (ImportState.PREVIEWED, 4)
     assert not Entry.objects.exists()
+    assert (begin_import(project_id, first.id), begin_import(project_id, first.id)) == (True, False)
 
 
 def test_what_is_imported_is_proposed_by_whoever_did_it_and_imported_again_changes_nothing(project_id: UUID) -> None:
@@ -86,11 +87,6 @@ def test_what_a_person_decided_against_is_left_alone(project_id: UUID) -> None:
     assert Entry.objects.get().state == "rejected"
 
 
-def test_an_entry_twice_in_the_files_is_added_once(project_id: UUID) -> None:
-    first = preview(project_id, [file("a.json", NOTE), file("b.json", NOTE | {"cause": "other words"})], by=ANNA)
-    assert [one.step for one in planned(first)] == [ImportStep.ADD, ImportStep.TWICE]
-
-
 def test_an_item_named_like_a_duplicate_is_stored(project_id: UUID) -> None:
     said = [("", "Pass at >= 50"), ("pass", "Pass at >= 50"), ("pass", "Pass at <= 50")]
     lines = (json.dumps({"kind": "rule", "name": "Pass", "content": words, "source": source}) for source, words in said)
@@ -102,11 +98,6 @@ def test_two_notes_whose_ids_are_those_of_no_desk_are_two(project_id: UUID) -> N
     other = NOTE | {"id": "nb_xxx002", "description": "Another mistake altogether.", "category": "wrong_answer"}
     found = preview(project_id, [file("nb_xxx001.json", NOTE), file("nb_xxx002.json", other)], by=ANNA)
     assert [one.step for one in planned(found)] == [ImportStep.ADD, ImportStep.ADD]
-
-
-def test_two_who_begin_the_same_import_begin_it_once(project_id: UUID) -> None:
-    first = preview(project_id, [file("a.json", NOTE)], by=ANNA)
-    assert (begin_import(project_id, first.id), begin_import(project_id, first.id)) == (True, False)
 
 
 @pytest.mark.exhaustive("kills after every commit")
