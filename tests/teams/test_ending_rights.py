@@ -16,7 +16,6 @@ from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope
 from reflection_app.queues.models import QueueMember
 from reflection_app.reviews.assigning import AssignInput, assign_review
 from reflection_app.reviews.claiming import claim_next, claim_review
-from reflection_app.reviews.models import ReviewState
 from reflection_app.runs.models import AgentLease
 from reflection_app.teams.members import change_role, create_invitation, remove_member, revoke_api_key
 from reflection_app.teams.models import Invitation
@@ -103,19 +102,6 @@ def test_a_departed_member_owns_no_entries_and_a_viewer_still_does(end: Ending) 
     assert own.owner == (anna if end is demoted else None)
     assert elsewhere.owner == (None if end in (disabled, disabled_elsewhere) else anna)
     assert AuditEntry.objects.filter(project=project, action="entry.owned").exists() is (end is not demoted)
-
-
-def test_who_may_review_again_gets_nothing_back() -> None:
-    project = given.project()
-    anna = reviewer(project, name="anna")
-    [held] = waiting_rows(project, 1)
-    token = claim_review(held, actor=anna).lease_token
-    assert anna.user is not None
-    demoted(project, anna.user)
-    change_role(project, anna.user.pk, role=Role.REVIEWER, actor=SYSTEM)
-    held.refresh_from_db()
-    assert (held.state, held.holder, held.lease_token) == (ReviewState.WAITING, None, None)
-    assert claim_review(held, actor=anna).lease_token != token
 
 
 def test_a_role_that_may_still_review_keeps_what_it_holds() -> None:

@@ -91,14 +91,6 @@ def test_the_printed_password_and_weak_ones_are_refused(inside: Client, newcomer
     assert newcomer.check_password(given.PASSWORD)
 
 
-def test_who_has_no_password_yet_chooses_one(client: Client, newcomer: User) -> None:
-    newcomer.set_unusable_password()
-    newcomer.save()
-    client.post(one_time_login_path(newcomer))
-    assert choose(client, OWN) == 302
-    assert Client().login(username=newcomer.username, password=OWN)
-
-
 def test_other_sessions_end_and_later_logins_are_as_ever(inside: Client, newcomer: User) -> None:
     other = Client()
     other.force_login(newcomer)
@@ -119,11 +111,3 @@ def test_a_socket_shows_nothing_before(inside: Client, newcomer: User) -> None:
     choose(inside, OWN)
     newcomer.refresh_from_db()
     assert is_logged_in(newcomer, session_key=key())
-
-
-def test_nobody_else_meets_the_page(client: Client) -> None:
-    assert client.get(PAGE).headers["Location"].startswith("/login/")
-    client.force_login(given.member(given.project("other")))
-    assert client.get(PAGE).headers["Location"] == "/"
-    assert client.get("/p/other/").status_code == 200
-    assert client.post(PAGE, {"password1": OWN, "password2": OWN}).status_code == 302

@@ -50,12 +50,3 @@ def test_a_key_and_a_decided_review_count_as_begun() -> None:
     assert not has_begun(with_decision)
     Review.objects.filter(pk=review.pk).update(decided_by=given.member(with_decision))
     assert has_begun(with_decision)
-
-
-def test_an_empty_project_shows_only_where_to_start(client: Client) -> None:
-    project = given.project("fresh")
-    given.logged_in(client, project)
-    given.api_key(project)
-    page = client.get("/p/fresh/").text
-    assert '<section class="start-hint' in page
-    assert "Recent results" not in page

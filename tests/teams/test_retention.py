@@ -115,13 +115,6 @@ def test_another_projects_rows_are_left_alone() -> None:
     assert list(Run.objects.values_list("pk", flat=True)) == [run.pk]
 
 
-def test_for_ever_is_for_ever() -> None:
-    project = given.scripted_project("for-ever", ANSWERS)
-    aged(given.advanced_run(project), days=3_000)
-    assert carried_out(project, RetentionSettings()) == {}
-    assert begin_due_retention(now=NOW) == []
-
-
 def test_the_hourly_look_begins_a_pass_where_something_is_due_and_only_one() -> None:
     project = given.scripted_project("hourly", ANSWERS)
     run = aged(given.advanced_run(project), days=30)

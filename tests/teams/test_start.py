@@ -107,10 +107,3 @@ def test_a_key_that_the_project_does_not_have_is_ignored(admin: Client, named: s
     assert page.status_code == 200
     assert key.hint not in page.text
     assert "Create a key first." in page.text
-
-
-def test_members_see_what_they_may_do(project: Project) -> None:
-    viewer = given.logged_in(Client(), project, Role.VIEWER).get(PAGE).text
-    assert "Ask an admin of this project for a key." in viewer
-    assert "Run task" not in viewer
-    assert "Create key" not in given.logged_in(Client(), project, Role.REVIEWER).get(PAGE).text

@@ -4,7 +4,6 @@ import pytest
 
 from reflection_app.teams.webhook_sending import (
     DELAYS_S,
-    JITTER,
     LONGEST_RETRY_AFTER_S,
     MOST_TRIES,
     Meaning,
@@ -39,13 +38,6 @@ def test_it_is_tried_for_a_day_and_then_given_up() -> None:
     assert delays[:-1] == list(DELAYS_S)
     assert delays[-1] is None
     assert timedelta(days=1) < timedelta(seconds=sum(DELAYS_S)) < timedelta(days=2)
-
-
-def test_chance_only_ever_makes_it_later() -> None:
-    for tries in range(1, MOST_TRIES):
-        usual, latest = next_delay_s(tries, chance=0.0), next_delay_s(tries, chance=1.0)
-        assert usual is not None
-        assert latest == pytest.approx(usual * (1 + JITTER))
 
 
 def test_a_receiver_that_says_when_is_believed_within_bounds() -> None:

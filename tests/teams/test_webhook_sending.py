@@ -421,17 +421,6 @@ def test_an_answer_that_never_ends_counts_by_its_status(run: Run) -> None:
     assert only_delivery().log.get().answer == "x" * 2_000
 
 
-def test_nobody_there_is_told_as_such(run: Run) -> None:
-    with Receiver() as receiver:
-        url = receiver.url
-        webhook, _ = make_webhook(run.project, url)
-    happen(run)
-    assert send_due(webhook.pk) == 0
-    entry = only_delivery().log.get()
-    assert entry.status is None
-    assert "cannot be reached" in entry.error
-
-
 def test_a_time_to_wait_that_makes_no_sense_costs_nobody_their_outcome(run: Run) -> None:
     with Receiver("200 OK", "503 Busy", "200 OK", retry_after="1 Jan 2020 00:00:00 +999999999999999") as receiver:
         webhook, _ = make_webhook(run.project, receiver.url)

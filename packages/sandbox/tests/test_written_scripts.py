@@ -26,15 +26,10 @@ RIGHT = "def add(a, b):\n    return a + b\n"
 # Whose fault is told by what the script does before it does anything with the code.
 BROKEN = {
     "a module that is nowhere": "import nowhere_to_be_found\nassert add(1, 2) == 3",
-    "a name out of a module that is nowhere": "from calculator import add\nassert add(1, 2) == 3",
     "a part that its module does not have": "from math import square\nassert add(1, 2) == 3",
     "a name that nobody defines": "assert expected == add(1, 2)",
-    "a name that nobody defines, after the code was called": "assert add(1, 2) == expected",
-    "an attribute that its module does not have": "import math\nassert add(1, 2) == math.three",
-    "a module that was not imported": "def test_it():\n    assert math.isclose(add(1, 2), 3)",
     "an error of its own": "def test_it():\n    cases = {'one': 1}\n    assert add(cases['two'], 2) == 3",
     "an assertion on itself": "def test_it():\n    assert 1 + 1 == 3\n    assert add(1, 2) == 3",
-    "raise": "raise RuntimeError('not written yet')\nassert add(1, 2) == 3",
     "a set-up that fails": (
         "import unittest\nclass T(unittest.TestCase):\n    def setUp(self): self.file = open('/nowhere')\n"
         "    def test_it(self): self.assertEqual(add(1, 2), 3)"
@@ -43,15 +38,11 @@ BROKEN = {
         "import pytest\n@pytest.fixture\ndef two():\n    return int('two')\n"
         "\ndef test_it(two):\n    assert add(1, two) == 3"
     ),
-    "a method that TestCase does not have": (
-        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self): self.assertIsEqual(add(1, 2), 3)"
-    ),
     "sys.exit": "import sys\nsys.exit(1)\nassert add(1, 2) == 3",
     "os._exit": "import os\ndef test_it():\n    os._exit(0)\n    assert add(1, 2) == 3",
     "no end": "def test_it():\n    while True:\n        pass\n    assert add(1, 2) == 3",
     "input": "def test_it():\n    assert add(int(input()), 2) == 3",
     "nothing of the code": "def test_it():\n    assert sum([1, 2]) == 3",
-    "no test": "x = 1\ny = x + 1",
     "it does not parse": "def test_it(:\n    assert add(1, 2) == 3",
     "a fixture of pytest": "def test_it(tmp_path):\n    assert add(1, 2) == 3",
 }
@@ -75,18 +66,15 @@ def test_a_script_that_fails_by_itself_is_broken_whatever_the_code_is(what: str,
     ("code", "script"),
     [
         ("def plus(a, b): return a + b", "assert add(1, 2) == 3"),
-        ("def plus(a, b): return a + b", "from solution import add\nassert add(1, 2) == 3"),
         ("def plus(a, b): return a + b", "import solution\nassert solution.add(1, 2) == 3"),
         ("def add(a): return a", "assert add(1, 2) == 3"),
         ("def add(a, b): raise NameError(\"name 'zero' is not defined\")", "assert add(1, 2) == 3"),
-        ("def add(a, b): return None", "assert add(1, 2)[0] == 3"),
         ("def add(a, b): return None", "x = add(1, 2) + 1\nassert x == 4"),
         ("def add(a, b:", "import nowhere\nassert add(1, 2) == 3"),
         ("raise ImportError('nothing')", "assert 1 == 2\nassert add(1, 2) == 3"),
         ("import nowhere\ndef add(a, b): return a + b", "assert add(1, 2) == 3"),
         ("def add(a, b):\n  while True: pass", "assert add(1, 2) == 3"),
         ("import os\ndef add(a, b): os._exit(0)", "assert add(1, 2) == 3"),
-        ("import sys\nsys.exit(0)", "assert add(1, 2) == 3"),
     ],
 )
 def test_what_the_code_does_wrong_is_never_the_tests_fault(code: str, script: str) -> None:

@@ -36,15 +36,10 @@ class Written:
 
 SCRIPTS: dict[str, Written] = {
     "plain assertion": Written("assert add(1, 2) == 3"),
-    "assertion with a message": Written("assert add(1, 2) == 3, 'one and two'"),
-    "assertion of a condition": Written("assert add(1, 2) > 2 and add(2, 2) == 4"),
     "from solution import": Written("from solution import add\n\nassert add(1, 2) == 3"),
-    "from solution import as": Written("from solution import add as plus\nassert plus(1, 2) == 3"),
     "from solution import star": Written("from solution import *\nassert add(1, 2) == 3"),
-    "import solution": Written("import solution\nassert solution.add(1, 2) == 3"),
     "import solution as": Written("import solution as s\n\ndef test_it():\n    assert s.add(1, 2) == 3"),
     "importlib": Written("import importlib\nm = importlib.import_module('solution')\nassert m.add(1, 2) == 3"),
-    "import inside of the test": Written("def test_it():\n    from solution import add\n    assert add(1, 2) == 3"),
     "sys.path": Written(
         "import os\nimport sys\nsys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\n"
         "from solution import add\nassert add(1, 2) == 3"
@@ -52,15 +47,9 @@ SCRIPTS: dict[str, Written] = {
     "test functions": Written(
         "def test_one():\n    assert add(1, 2) == 3\n\ndef test_two():\n    assert add(0, 5) == 5"
     ),
-    "import pytest and nothing of it": Written("import pytest\n\ndef test_it():\n    assert add(1, 2) == 3"),
-    "pytest class": Written("class TestAdd:\n    def test_it(self):\n        assert add(1, 2) == 3"),
     "pytest class with set-up": Written(
         "class TestAdd:\n    def setup_method(self, method):\n        self.x = 1\n\n"
         "    def test_it(self):\n        assert add(self.x, 2) == 3"
-    ),
-    "parametrize": Written(
-        "import pytest\n\n@pytest.mark.parametrize('a, b, expected', [(1, 2, 3), (-1, 1, 0), (2, 2, 4)])\n"
-        "def test_add(a, b, expected):\n    assert add(a, b) == expected"
     ),
     "parametrize with param and ids": Written(
         "import pytest\n\n@pytest.mark.parametrize(['a', 'expected'], [pytest.param(1, 3, id='one'), (2, 4)])\n"
@@ -70,9 +59,6 @@ SCRIPTS: dict[str, Written] = {
         "import pytest\nCASES = [((1, 2), 3), ((2, 3), 5)]\n\n"
         "@pytest.mark.parametrize('given,expected', CASES)\ndef test_add(given, expected):\n"
         "    assert add(*given) == expected"
-    ),
-    "parametrize over what is computed": Written(
-        "import pytest\n\n@pytest.mark.parametrize('n', range(1, 4))\ndef test_add(n):\n    assert add(n, n) == 2 * n"
     ),
     "parametrize twice, in a class": Written(
         "import pytest\n\nclass TestAdd:\n    @pytest.mark.parametrize('a', [1, 2])\n"
@@ -89,9 +75,6 @@ SCRIPTS: dict[str, Written] = {
         NOT_MEAN,
     ),
     "raises around a call": Written("from pytest import raises\nraises(ValueError, mean, [])\n", MEAN, NOT_MEAN),
-    "approx": Written(
-        "import pytest\n\ndef test_it():\n    assert mean([0.1, 0.2]) == pytest.approx(0.15)", MEAN, NOT_MEAN
-    ),
     "approx from pytest, with a tolerance": Written(
         "from pytest import approx\nassert mean([1, 2, 2]) == approx(1.67, abs=0.01)\n", MEAN, NOT_MEAN
     ),
@@ -121,7 +104,6 @@ SCRIPTS: dict[str, Written] = {
     "async test": Written(
         "import pytest\n\n@pytest.mark.asyncio\nasync def test_it():\n    assert await later(2) == 4", LATER, NOT_LATER
     ),
-    "asyncio.run": Written("import asyncio\nassert asyncio.run(later(2)) == 4", LATER, NOT_LATER),
     "unittest with super()": Written(
         """
 import unittest
@@ -159,11 +141,6 @@ def test_counts():
         right="class Counter:\n    def __init__(self): self.total = 0\n    def add(self, n): self.total += n\n",
         wrong="class Counter:\n    def __init__(self): self.total = 0\n    def add(self, n): self.total -= n\n",
     ),
-    "unittest": Written(
-        "import unittest\nfrom solution import add\n\nclass AddTests(unittest.TestCase):\n    def setUp(self):\n"
-        "        self.one = 1\n\n    def test_it(self):\n        self.assertEqual(add(self.one, 2), 3)\n\n"
-        "if __name__ == '__main__':\n    unittest.main()"
-    ),
     "unittest.main without a guard": Written(
         "import unittest\nclass T(unittest.TestCase):\n"
         "    def test_it(self): self.assertEqual(first=add(1, 2), second=3)\n"
@@ -183,10 +160,6 @@ def test_counts():
         "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n"
         "        for a, b, c in [(1, 2, 3), (2, 2, 4)]:\n"
         "            with self.subTest(a=a, b=b):\n                self.assertEqual(add(a, b), c)"
-    ),
-    "unittest by a base class": Written(
-        "import unittest\nclass Base(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls): cls.two = 2\n"
-        "class Adding(Base):\n    def test_it(self): self.assertEqual(add(1, self.two), 3)"
     ),
     "unittest with its own runner": Written(
         "import unittest\nclass T(unittest.TestCase):\n    def test_it(self): self.assertEqual(add(1, 2), 3)\n"
@@ -210,10 +183,6 @@ def test_counts():
         "def expect(args, wanted):\n    got = add(*args)\n    assert got == wanted, f'{args}: {got}'\n\n"
         "expect((1, 2), 3)\nexpect((0, 0), 0)"
     ),
-    "a function that runs all": Written(
-        "def test_one():\n    assert add(1, 2) == 3\n\ndef run_all():\n    test_one()\n    print('all passed')\n\n"
-        "if __name__ == '__main__':\n    run_all()"
-    ),
     "everything under main": Written("if __name__ == '__main__':\n    assert add(1, 2) == 3\n    print('ok')"),
     "a checker called under main": Written(
         "def run_tests():\n    assert add(1, 2) == 3\n"
@@ -228,7 +197,6 @@ def test_counts():
     "try and except": Written(
         "try:\n    mean([])\n    assert False, 'it should have raised'\nexcept ValueError:\n    pass", MEAN, NOT_MEAN
     ),
-    "HumanEval": Written("def check(candidate):\n    assert candidate(1, 2) == 3\n\ncheck(add)"),
     "an exception of the solution": Written(
         "import pytest\nfrom solution import Empty, Stack\n\ndef test_it():\n    with pytest.raises(Empty):\n"
         "        Stack().pop()",

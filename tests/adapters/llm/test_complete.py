@@ -21,12 +21,24 @@ Configured = Callable[[OpenAIServer], None]
 SCHEMA = {"title": "Self check", "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
 
-def test_an_answer_comes_back_with_its_usage(configured: Configured) -> None:
+def test_the_provider_is_sent_what_was_asked_and_its_answer_comes_back_with_its_usage(configured: Configured) -> None:
     with OpenAIServer(lambda _: Reply("Hello.", prompt_tokens=11, completion_tokens=3)) as server:
         configured(server)
         answer = complete(asking())
+        complete(asking(json_schema=SCHEMA))
     assert (answer.text, answer.model, answer.finish_reason) == ("Hello.", "house-model", "stop")
     assert (answer.prompt_tokens, answer.completion_tokens, answer.tries) == (11, 3, 1)
+    assert (answer.cost_usd, answer.cost_known) == (0, False), "nobody knows the price"
+    plain, in_form = server.requests
+    assert plain.body["model"] == "house-model"
+    assert [message["role"] for message in plain.body["messages"]] == ["system", "user"]
+    assert (plain.body["temperature"], plain.body["max_tokens"]) == (0.3, 50)
+    assert "response_format" not in plain.body
+    assert plain.headers["authorization"] == f"Bearer {API_KEY}"
+    assert in_form.body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "Self_check", "schema": SCHEMA, "strict": False},
+    }
 
 
 def test_litellm_logs_nothing_of_our_calls(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,32 +62,12 @@ def test_litellm_logs_nothing_of_our_calls(configured: Configured, monkeypatch: 
     assert len(logged) == 1
 
 
-def test_the_provider_is_sent_what_was_asked(configured: Configured) -> None:
-    with OpenAIServer(lambda _: "Hello.") as server:
-        configured(server)
-        complete(asking())
-    (request,) = server.requests
-    assert request.body["model"] == "house-model"
-    assert [message["role"] for message in request.body["messages"]] == ["system", "user"]
-    assert (request.body["temperature"], request.body["max_tokens"]) == (0.3, 50)
-    assert "response_format" not in request.body
-    assert request.headers["authorization"] == f"Bearer {API_KEY}"
-
-
 def test_the_cost_of_a_model_with_a_known_price_is_computed(configured: Configured) -> None:
     with OpenAIServer(lambda _: Reply("x", prompt_tokens=1000, completion_tokens=1000)) as server:
         configured(server)
         answer = complete(asking("openai/gpt-4o-mini"))
     assert answer.cost_usd == Decimal("0.00075")
     assert answer.cost_known
-
-
-def test_an_unknown_price_counts_nothing_and_says_so(configured: Configured) -> None:
-    with OpenAIServer(lambda _: "x") as server:
-        configured(server)
-        answer = complete(asking())
-    assert answer.cost_usd == 0
-    assert not answer.cost_known
 
 
 def test_a_server_without_a_key_needs_none(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,18 +113,12 @@ def test_a_long_wait_is_not_held_out_by_the_worker_though_there_is_time(configur
     assert (failure.value.retry_after_s, len(server.requests)) == (20, 2)
 
 
-@pytest.mark.parametrize("status", [500, 529, 408])
-def test_a_passing_failure_is_tried_again(configured: Configured, status: int) -> None:
-    with OpenAIServer(ScriptedAnswers([Reply("oops", status=status), "Hello."])) as server:
+@pytest.mark.parametrize("failure", [Reply("oops", status=529), Reply(raw_body=b"<html>"), Reply(raw_body=b'{"a": 1}')])
+def test_a_passing_failure_is_tried_again(configured: Configured, failure: Reply) -> None:
+    with OpenAIServer(ScriptedAnswers([failure, "Hello."])) as server:
         configured(server)
         answer = complete(asking())
     assert (answer.text, answer.tries) == ("Hello.", 2)
-
-
-def test_a_broken_body_is_tried_again(configured: Configured) -> None:
-    with OpenAIServer(ScriptedAnswers([Reply(raw_body=b"<html>"), Reply(raw_body=b'{"a": 1}'), "Hello."])) as server:
-        configured(server)
-        assert complete(asking()).text == "Hello."
 
 
 def test_failures_that_last_are_reported_as_unavailable(configured: Configured) -> None:
@@ -141,11 +127,7 @@ def test_failures_that_last_are_reported_as_unavailable(configured: Configured) 
         with pytest.raises(ModelUnavailable, match=r"503.*oops"):
             complete(asking(timeout_s=1.2))
     assert len(server.requests) > 1
-
-
-def test_a_server_that_is_not_there_is_unavailable(configured: Configured) -> None:
-    with OpenAIServer(lambda _: "x") as server:
-        configured(server)
+    # It is not even there any more.
     with pytest.raises(ModelUnavailable, match="openai/house-model"):
         complete(asking(timeout_s=1.5))
 
@@ -180,11 +162,10 @@ def test_a_refused_key_is_permanent_and_not_shown(configured: Configured) -> Non
     assert failure.value.__context__ is None
 
 
-@pytest.mark.parametrize("status", [400, 403, 404])
-def test_a_refused_request_is_not_repeated(configured: Configured, status: int) -> None:
-    with OpenAIServer(ScriptedAnswers([Reply("this model's maximum context length is 10", status=status)])) as server:
+def test_a_refused_request_is_not_repeated(configured: Configured) -> None:
+    with OpenAIServer(ScriptedAnswers([Reply("this model's maximum context length is 10", status=400)])) as server:
         configured(server)
-        with pytest.raises(ModelRefused, match=f"{status}.*maximum context length"):
+        with pytest.raises(ModelRefused, match=r"400.*maximum context length"):
             complete(asking())
 
 
@@ -207,29 +188,14 @@ def test_a_name_without_a_provider_is_refused() -> None:
         complete(asking("no-such-model", json_schema=SCHEMA))
 
 
-def test_a_schema_is_asked_of_an_openai_style_server(configured: Configured) -> None:
-    with OpenAIServer(lambda _: '{"ok": true}') as server:
-        configured(server)
-        complete(asking(json_schema=SCHEMA))
-    assert server.requests[0].body["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "Self_check", "schema": SCHEMA, "strict": False},
-    }
-
-
 def test_a_server_that_refuses_the_form_is_asked_without_it(configured: Configured) -> None:
     unknown = Reply("response_format is not supported", status=400)
-    with OpenAIServer(ScriptedAnswers([unknown, '{"ok": true}'])) as server:
+    with OpenAIServer(ScriptedAnswers([unknown, '{"ok": true}', unknown, Reply("bad", status=400)])) as server:
         configured(server)
         answer = complete(asking(json_schema=SCHEMA))
-    assert (answer.text, answer.tries) == ('{"ok": true}', 2)
-    assert ["response_format" in request.body for request in server.requests] == [True, False]
-
-
-def test_a_request_that_is_bad_with_and_without_the_form_is_refused(configured: Configured) -> None:
-    with OpenAIServer(ScriptedAnswers([Reply("bad", status=400), Reply("still bad", status=400)])) as server:
-        configured(server)
-        with pytest.raises(ModelRefused, match="still bad"):
+        assert (answer.text, answer.tries) == ('{"ok": true}', 2)
+        assert ["response_format" in request.body for request in server.requests] == [True, False]
+        with pytest.raises(ModelRefused, match="bad"):
             complete(asking(json_schema=SCHEMA))
 
 

@@ -70,13 +70,6 @@ def test_pictures_go_before_the_text_each_after_its_number(wire: Callable[..., A
     assert not answer.is_estimated
 
 
-def test_a_message_without_pictures_is_sent_as_ever(wire: Callable[..., Any]) -> None:
-    server, model, parts = wire(lambda _body: "Hello.")
-    complete(asking(model))
-    assert parts(0) == ["Say hello."]
-    assert "image" not in str(server.requests[0].body)
-
-
 def test_a_model_that_takes_no_pictures_says_so_and_is_not_asked_without_them(wire: Callable[..., Any]) -> None:
     server, model, parts = wire(lambda _body: Reply(TEXT_ONLY, status=400))
     with pytest.raises(ModelRefused, match="does not support image input") as failure:
@@ -124,8 +117,3 @@ def test_what_may_not_be_sent_is_refused_before_anything_is(
         with pytest.raises(ModelRefused, match=why):
             complete(looking("openai/house-eyes", pictures))
         assert server.requests == []
-
-
-def test_pictures_show_in_no_representation_of_a_request() -> None:
-    asked = looking("openai/house-eyes", {page(): png(60, 40)})
-    assert "PNG" not in repr(asked)

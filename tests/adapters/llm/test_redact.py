@@ -35,16 +35,12 @@ def test_ordinary_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert redact(text) == text
 
 
-def test_a_long_page_is_cut() -> None:
-    assert len(redact("x" * 10_000)) < 700
-
-
-@pytest.mark.parametrize("before", range(0, 700, 50))
-def test_no_part_of_a_secret_is_shown_at_the_cut(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_part_of_a_secret_is_shown_at_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "s3cret" * 500
     monkeypatch.setenv("OTHER_API_KEY", secret)
-    for text in ("x" * before + secret, f"{secret} " * 4 + "x" * before + secret, "x" * before + f" a://u:{secret}@b"):
-        assert "s3cret" not in redact(text + " and more" * 2_000)
+    for before in ("x" * length for length in range(0, 700, 50)):
+        for text in (before + secret, f"{secret} " * 4 + before + secret, before + f" a://u:{secret}@b"):
+            assert "s3cret" not in redact(text + " and more" * 2_000)
 
 
 def test_a_message_is_cut_before_it_is_searched() -> None:

@@ -23,14 +23,11 @@ def test_tokens_are_estimated_and_cost_nothing_unless_given() -> None:
     # 9 and 10 characters were asked.
     answer = complete(asking(model))
     assert (answer.prompt_tokens, answer.completion_tokens) == (5, 2)
+    told = ScriptedAnswer(text="x", prompt_tokens=7, completion_tokens=9, cost_usd=Decimal("0.25"), delay_ms=1)
+    exact = complete(asking(register_script("told", {"attempt-1/generate": told})))
+    assert (exact.prompt_tokens, exact.completion_tokens, exact.cost_usd) == (7, 9, Decimal("0.25"))
     assert answer.cost_usd == 0
     assert answer.cost_known
-
-
-def test_given_usage_is_reported() -> None:
-    prepared = ScriptedAnswer(text="x", prompt_tokens=7, completion_tokens=9, cost_usd=Decimal("0.25"), delay_ms=1)
-    answer = complete(asking(register_script("given", {"attempt-1/generate": prepared})))
-    assert (answer.prompt_tokens, answer.completion_tokens, answer.cost_usd) == (7, 9, Decimal("0.25"))
 
 
 def test_a_step_outside_the_script_is_an_error() -> None:
@@ -57,12 +54,9 @@ def test_a_name_cannot_lead_out_of_the_folder(name: str) -> None:
         complete(asking(f"scripted/{name}"))
 
 
-def test_a_missing_script_is_said() -> None:
+def test_a_malformed_or_missing_script_is_said(tmp_path: Path) -> None:
     with pytest.raises(ScriptInvalid, match="no-such-script"):
         complete(asking("scripted/no-such-script"))
-
-
-def test_a_malformed_script_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text('{"answers": {"a": {"txt": "x"}}}')
     with pytest.raises(ScriptInvalid, match="malformed"):
         load_script("broken", folder=tmp_path)

@@ -57,12 +57,6 @@ def test_text_is_shown_before_the_answer_is_there(configured: Configured) -> Non
     assert ended - at[0] > 0.25
 
 
-def test_an_answer_that_repeats_itself_is_an_answer(configured: Configured) -> None:
-    with OpenAIServer(lambda _: Reply("again " * 300)) as server:
-        configured(server)
-        assert complete(asking(), on_text=Shown()).text == "again " * 300
-
-
 @pytest.mark.parametrize("fault", [Reply(LONG, cut_after=5), Reply(LONG, garbage_after=5)], ids=["cut", "garbage"])
 def test_a_stream_that_breaks_is_taken_back_and_asked_again_whole(configured: Configured, fault: Reply) -> None:
     shown = Shown()
@@ -103,15 +97,6 @@ def test_a_refused_request_stays_refused_and_teaches_nothing(configured: Configu
             complete(asking(), on_text=Shown())
         assert complete(asking(), on_text=Shown()).text == "Hello."
     assert streamed(server) == [True, False, True]
-
-
-def test_a_rate_limit_is_waited_out_and_then_streamed(configured: Configured) -> None:
-    shown = Shown()
-    busy = Reply("slow down", status=429, headers={"retry-after-ms": "50"})
-    with OpenAIServer(ScriptedAnswers([busy, "Hello there."])) as server:
-        configured(server)
-        complete(asking(), on_text=shown)
-    assert shown == ["Hello", "Hello there."]
 
 
 def test_the_deadline_ends_a_stream_and_its_connection(configured: Configured) -> None:

@@ -102,23 +102,3 @@ def test_no_database_connection_is_held_while_a_tool_works() -> None:
         )
     assert performed.value.ok
     assert held == [False]
-
-
-def test_a_call_takes_no_longer_than_the_effect_says_and_its_duration_is_kept() -> None:
-    project = given.project()
-
-    def silent(_heard: Heard, to: socket.socket) -> None:
-        to.settimeout(60)
-        to.recv(1)
-
-    with RawServer(silent) as server:
-        http_tool(project, server.url, timeout_s=60)
-        run = run_of(project)
-        performed = perform(
-            CallTool(key="k", tool="lookup", arguments={}, timeout_s=0.6, ground=Ground.REVIEWER),
-            run=run,
-            model="",
-            seq=1,
-        )
-    assert performed.value.failure is ToolFailure.TIMED_OUT
-    assert 0.5 <= performed.spent.duration_s < 20

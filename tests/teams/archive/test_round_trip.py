@@ -239,13 +239,6 @@ def test_a_run_of_an_older_file_belongs_to_who_submitted_its_task_or_to_the_admi
     assert list(hands) == [[Actor(user=member).hand], [Actor(user=admin).hand]]
 
 
-def test_a_table_that_no_longer_exists_is_skipped(tmp_path: Path) -> None:
-    content = written(given.unsure_project("older"))
-    rows = rows_of(content) | {"referee_measurements": [{"id": str(uuid4()), "name": "traces.jsonl", "figures": {}}]}
-    path = saved(tmp_path / "older.zip", manifest=manifest_of(content), rows=rows)
-    assert "referee_measurements" not in import_project(path, Wishes(slug="copy"), actor=Actor()).rows
-
-
 def test_labels_of_an_older_file_are_calibrated_in_the_copy(tmp_path: Path) -> None:
     """Older files have the rows, the outcome and the time of an import, and no import of a person's verdict."""
     project = given.project()
@@ -325,6 +318,7 @@ def test_a_file_from_before_checks_were_simplified_is_imported(tmp_path: Path) -
     manifest["project"] |= {"completeness": former, "completeness_by_kind": {"news": {"enabled": False}}}
     group = {"id": str(uuid4()), "task_kind": "compare", "source": "supplement:1"}
     rows["supplements"][0] |= {"group": group["id"], "estimate": {"worth": 0.5}}
+    # Tables that no longer exist are skipped.
     rows |= {"supplement_groups": [group], "check_draws": [{"id": str(uuid4())}], "check_suggestions": []}
     path = saved(tmp_path / "former.zip", manifest=manifest, rows=rows)
     copy = import_project(path, Wishes(slug="copy", go_on=True), actor=Actor()).project
