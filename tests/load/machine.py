@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -27,3 +28,14 @@ def cpu_s(*pids: int) -> float:
     # utime, stime, cutime and cstime of proc(5), counted from the state.
     ticks = sum(int(stats[pid][at]) for pid in found if pid in stats for at in (11, 12, 13, 14))
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+# Roles of the processes of `manage.py up`, by how their names in processes.json begin.
+ROLES = ("worker", "behind", "web", "postgres", "valkey", "beat")
+
+
+def cpu_by_role(pids: Mapping[str, int], *, supervisor: int) -> dict[str, float]:
+    """Seconds of CPU by role; `pids` by the names in processes.json. What has no role is the supervisor's."""
+    of_role = {role: [pid for name, pid in pids.items() if name.startswith(role)] for role in ROLES}
+    spent = {role: cpu_s(*found) for role, found in of_role.items()}
+    return spent | {"supervisor": cpu_s(supervisor) - sum(spent.values())}
