@@ -32,10 +32,9 @@ from reflection_app.runs.lease import Lease, LeaseLost, claim, due_in_s, keeper
 from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import HELD_BY, TROUBLES, Run, RunState
 from reflection_app.runs.performing import TryLater, model_of, perform, value_of, wait_for
-from reflection_app.runs.queueing import look_back_soon
 from reflection_app.runs.spool import find as find_spooled
 from reflection_app.sessions.models import LookBackDue
-from reflection_app.sessions.reflectors import may_be_looked_back_at
+from reflection_app.sessions.reflectors import is_due_after
 from reflection_app.sessions.rows import end_reflector
 
 # Ending a run: outcome, best attempt, and everything still open on it closed.
@@ -79,9 +78,8 @@ def end_run(run: Run, ended: Ended) -> None:
     told = {"outcome": ended.outcome.value, "best_attempt": best.number} | edited
     batch.insert(next_event(run, EventType.RUN_FINISHED, **told))
     batch.update(run, fields=RUN_FIELDS)
-    if may_be_looked_back_at(run):
+    if is_due_after(run):
         batch.insert(LookBackDue(run_id=run.pk))
-        transaction.on_commit(look_back_soon)
     batch.write()
     transaction.on_commit(lambda: ring_reviews(run.project_id))
     settle_first_attempt(run)
