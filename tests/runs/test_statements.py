@@ -16,6 +16,8 @@ pytestmark = pytest.mark.django_db
 MOST_A_RUN = 17
 # The next attempt of the same loop is one commit.
 MOST_AN_ATTEMPT = 2
+# However many tasks there are, savepoints included.
+MOST_A_BATCH = 12
 SCHEMA = {"type": "object", "required": ["depth_m"]}
 
 
@@ -51,3 +53,20 @@ def test_a_run_of_two_attempts_with_lessons_costs_few_statements() -> None:
     assert Step.objects.filter(run=run, kind="recall_lessons").exists()
     assert taken <= MOST_A_RUN
     assert statements_of(run_of(3, project=project)) <= taken + MOST_AN_ATTEMPT
+
+
+def test_a_batch_of_fifty_tasks_costs_few_statements() -> None:
+    project = given.project()
+    approved_lesson(project.pk, "Report the depth of the harbor with its source")
+    caller = given.caller(project)
+    tasks = [
+        {"objective": f"Report the depth of harbor {number}.", "agent": "bench", "output_schema": SCHEMA}
+        for number in range(50)
+    ]
+    caller.post("tasks/batch", {"tasks": tasks[:1]})
+    with CaptureQueriesContext(connection) as caught:
+        answer = caller.post("tasks/batch", {"tasks": tasks})
+    assert answer.status == 201, answer.body
+    assert len(answer.body["results"]) == len({one["run"]["id"] for one in answer.body["results"]}) == 50
+    assert Run.objects.filter(project=project, state="queued").count() == 51
+    assert len(caught.captured_queries) <= MOST_A_BATCH, [one["sql"][:200] for one in caught.captured_queries]
