@@ -201,6 +201,11 @@ def ring(run_id: UUID, *, project_id: UUID) -> None:
     bell.ring(group_of_project(project_id))
 
 
+def ring_begun(project_id: UUID) -> None:
+    """Tells the listeners of a project's lists that a run has begun, which has no listeners of its own yet."""
+    bell.ring(group_of_project(project_id))
+
+
 def ring_reviews(project_id: UUID) -> None:
     """Tells a project's review pages that something in the queue, or said about an item of it, has changed."""
     bell.ring(group_of_reviews(project_id))

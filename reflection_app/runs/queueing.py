@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from reflection_app.adapters.live import ring
+from reflection_app.adapters.live import ring_begun
 from reflection_app.core.connections import released
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
@@ -146,7 +146,7 @@ def begin_run(
     if beside is None:
         batch.write()
     transaction.on_commit(lambda: enqueue(run))
-    transaction.on_commit(lambda: ring(run.pk, project_id=task.project_id))
+    transaction.on_commit(lambda: ring_begun(task.project_id))
     return run
 
 

@@ -97,7 +97,12 @@ def measure(runs: int, *, url: str, data: Path, is_empty: bool) -> Measured:
         "WEB_PROCESSES": "2",
         "WORKER_PROCESSES": "3",
     }
-    with running_desk(data, environment) as desk, connected(desk) as database:
+    with running_desk(data, environment) as desk:
+        return measure_on(desk, runs=runs, is_empty=is_empty)
+
+
+def measure_on(desk: "Desk", *, runs: int, is_empty: bool) -> Measured:
+    with connected(desk) as database:
         if is_empty:
             database.execute("UPDATE notebook_app_entry SET state = 'retired'")
         # Everything that is imported or read once is there after these.
@@ -105,7 +110,7 @@ def measure(runs: int, *, url: str, data: Path, is_empty: bool) -> Measured:
             desk.hand_in(**task(number))
         wait_until(database, ENDED, 8, desk=desk)
         wait_until(database, LEFT, 0, desk=desk)
-        processes: dict[str, list[Any]] = json.loads((data / "processes.json").read_text())
+        processes: dict[str, list[Any]] = json.loads((desk.data / "processes.json").read_text())
         pids = {name: int(found[0]) for name, found in processes.items()}
         before, began = cpu_by_role(pids, supervisor=desk.process.pid), time.monotonic()
         web = [pid for name, pid in pids.items() if name.startswith("web")]
