@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
-from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
-from notebook_app.models import Entry, Exposure
+from notebook_app.models import Entry, Exposure, new_id
 from notebook_app.recall import RecalledEntry
 
 MOST_SUMMED_AT_ONCE = 5_000
@@ -43,25 +42,46 @@ def withhold(recalled: Sequence[RecalledEntry], *, share: float, chance: Callabl
     return drawn
 
 
-@transaction.atomic
+# In the order of their entries, or two who draw for the same subject could wait for each other. An entry that was
+# deleted meanwhile has no row.
+RECORD = """
+INSERT INTO notebook_app_exposure (id, project_id, entry_id, entry_version, subject, is_counted, share, draw,
+    is_withheld, rank, score, is_summed, created_at)
+SELECT drawn.id, %s, entry.id, drawn.entry_version, %s, drawn.is_counted AND NOT EXISTS (
+        SELECT 1 FROM notebook_app_exposure WHERE project_id = %s AND subject = %s AND succeeded IS NOT NULL
+    ), drawn.share, drawn.draw, drawn.is_withheld, drawn.rank, drawn.score, drawn.is_withheld, statement_timestamp()
+FROM unnest(%s::uuid[], %s::uuid[], %s::int[], %s::boolean[], %s::float8[], %s::float8[], %s::boolean[], %s::int[],
+    %s::float8[]) AS drawn (id, entry_id, entry_version, is_counted, share, draw, is_withheld, rank, score)
+JOIN notebook_app_entry AS entry ON entry.id = drawn.entry_id AND entry.project_id = %s
+ORDER BY entry.id ON CONFLICT DO NOTHING
+"""
+
+
 def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], is_counted: bool) -> None:
-    """Keeps the draws; of an entry that was drawn for this subject before, the first draw stands.
+    """Execute `recorded_exposures`."""
+    statement, values = recorded_exposures(project_id, subject=subject, drawn=[(one, is_counted) for one in drawn])
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def recorded_exposures(
+    project_id: UUID, *, subject: str, drawn: Iterable[tuple[Drawn, bool]]
+) -> tuple[str, tuple[object, ...]]:
+    """Return the statement, with its values, that records draws, each with whether it is counted.
+
+    Of an entry that was drawn for this subject before, the first draw stands.
 
     Of two callers at once one draws first: who has to act on the draws reads them with `earlier_draws` afterwards.
     What is recorded once the subject's outcome is known cannot have helped, and is kept but not counted. Waits for
     nobody but another who draws for the same subject: runs do this in their journals' transactions, all at once. How
     often an entry was given is summed up by `sum_recalls`.
     """
-    wanted = {one.entry_id: one for one in drawn}
-    # In one order, or two who draw for the same subject could wait for each other.
-    known = Entry.objects.filter(project_id=project_id, pk__in=wanted).order_by("pk").values_list("pk", flat=True)
-    counts = (
-        is_counted
-        and not Exposure.objects.filter(project_id=project_id, subject=subject, succeeded__isnull=False).exists()
-    )
-    columns = {"project_id": project_id, "subject": subject, "is_counted": counts}
-    new = [Exposure(**columns, **vars(one), is_summed=one.is_withheld) for one in map(wanted.__getitem__, known)]
-    Exposure.objects.bulk_create(new, ignore_conflicts=True)
+    rows = [
+        (new_id(), one.entry_id, one.entry_version, counted, one.share, one.draw, one.is_withheld, one.rank, one.score)
+        for one, counted in drawn
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(9)]
+    return RECORD, (project_id, subject, project_id, subject, *columns, project_id)
 
 
 def sum_recalls() -> int:
@@ -96,18 +116,28 @@ def was_drawn_for(project_id: UUID, *, subject: str) -> bool:
     return Exposure.objects.filter(project_id=project_id, subject=subject).exists()
 
 
-@transaction.atomic
+# The rows are locked in one order: two who settle the same subject must not wait for each other.
+SETTLE = """
+WITH mine AS (
+    SELECT id FROM notebook_app_exposure WHERE project_id = %s AND subject = %s ORDER BY id FOR UPDATE
+)
+UPDATE notebook_app_exposure AS exposure SET succeeded = %s::boolean,
+    settled_at = CASE WHEN %s THEN COALESCE(settled_at, clock_timestamp()) END
+FROM mine WHERE exposure.id = mine.id
+"""
+
+
 def settle(project_id: UUID, *, subject: str, succeeded: bool | None) -> int:
     """Records how the subject's first attempt went, for how many exposures; None takes what was recorded back.
 
     An outcome that is corrected keeps its place in time: looks that have passed are not moved by it.
     """
-    rows = Exposure.objects.select_for_update().filter(project_id=project_id, subject=subject).order_by("pk")
-    ids = list(rows.values_list("pk", flat=True))
-    mine = Exposure.objects.filter(pk__in=ids)
-    if succeeded is None:
-        mine.update(succeeded=None, settled_at=None)
-    else:
-        mine.filter(settled_at__isnull=True).update(settled_at=timezone.now())
-        mine.update(succeeded=succeeded)
-    return len(ids)
+    statement, values = settled(project_id, subject=subject, succeeded=succeeded)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return int(cursor.rowcount)
+
+
+def settled(project_id: UUID, *, subject: str, succeeded: bool | None) -> tuple[str, tuple[object, ...]]:
+    """Return the statement of `settle`, with its values."""
+    return SETTLE, (project_id, subject, succeeded, succeeded is not None)

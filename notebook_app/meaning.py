@@ -71,9 +71,14 @@ def active_space() -> Space | None:
     return Space.objects.filter(state=SpaceState.ACTIVE).first()
 
 
-def nearest(project_id: UUID, vector: Sequence[float], *, among: EntryFilter, limit: int) -> list[Near]:
-    """The entries that are likest in meaning, the likest first; none where the vector is not of the active space."""
-    space = active_space()
+def nearest(
+    project_id: UUID, vector: Sequence[float], *, among: EntryFilter, limit: int, space: Space | None = None
+) -> list[Near]:
+    """The entries that are likest in meaning, the likest first; none where the vector is not of the active space.
+
+    `space` is the active space, if the caller has read it.
+    """
+    space = space or active_space()
     if space is None or len(vector) != space.dimensions or limit < 1:
         return []
     rows = among.among(project_id)

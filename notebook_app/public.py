@@ -9,7 +9,16 @@ from notebook_app.changing import lock_notebook
 from notebook_app.conflicts import asked_of, conflict_of, count_open_conflicts, keep_suggestion
 from notebook_app.curation import approve, retire
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.exposures import Drawn, record_exposures, settle, sum_recalls, was_drawn_for, withhold
+from notebook_app.exposures import (
+    Drawn,
+    record_exposures,
+    recorded_exposures,
+    settle,
+    settled,
+    sum_recalls,
+    was_drawn_for,
+    withhold,
+)
 from notebook_app.identity import text_key
 from notebook_app.interchange.importing import open_imports
 from notebook_app.kinds import DESK, HOLDING, WAITING, By, EntryKind, EntryState

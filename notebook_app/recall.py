@@ -84,8 +84,11 @@ def lifts_of(project_id: UUID, entry_ids: Iterable[UUID], *, newest: int | None 
 
     Of each entry the `newest` outcomes, or all.
     """
+    wanted = list(entry_ids)
+    if not wanted:
+        return {}
     with connection.cursor() as cursor:
-        cursor.execute(OUTCOMES, [list(entry_ids), project_id, newest])
+        cursor.execute(OUTCOMES, [wanted, project_id, newest])
         return {
             row[0]: lift_of(given=row[1], helped=row[2], withheld=row[3], succeeded_without=row[4])
             for row in cursor.fetchall()
@@ -163,7 +166,7 @@ def recall(
     ids = [match.entry_id for match in matches]
     if asked is not None:
         searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
-        ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT)]
+        ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT, space=known)]
     rows = list(Entry.objects.filter(project_id=project_id, pk__in=ids).defer("search").order_by("pk"))
     found = [row for row in rows if not row.is_excluded]
     vectors = _vectors(found, known.id) if asked is not None and known is not None else {}

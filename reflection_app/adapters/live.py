@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 PERSON = "person."
 # A step's end and the next one's start come within milliseconds: waiting a moment tells both with one ring.
 GATHER_S = 0.02
+# All that a process rings meanwhile goes together.
+BETWEEN_S = 0.1
 # The same run rings at most four times a second.
 QUIET_S = 0.25
 
@@ -61,8 +63,7 @@ class Courier:
     A message that waits gives way to a newer one. May be used from any thread; nothing here blocks.
     """
 
-    def __init__(self, *, gather_s: float = 0.0, of: "Courier | None" = None) -> None:
-        self._gather_s = gather_s
+    def __init__(self, *, of: "Courier | None" = None) -> None:
         self._of = of
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -95,33 +96,113 @@ class Courier:
 
     async def _send_while_new(self, group: str) -> None:
         while True:
-            await asyncio.sleep(self._gather_s)
             with self._lock:
                 message = self._newest.pop(group, None)
                 if message is None:
                     self._busy.discard(group)
                     return
-            layer = get_channel_layer()
-            assert layer is not None
-            try:
-                await layer.group_send(group, message)
-            except Exception as error:  # noqa: BLE001 - the broker may be away; pages look for themselves
-                log.warning("a message of the kind %s for %s could not be sent: %s", message["type"], group, error)
+            await _group_send(group, message)
             await asyncio.sleep(QUIET_S)
 
 
 class Doorbell(Courier):
+    """Rings the groups that somebody listens to, all of a process together.
+
+    Most runs have no page open. Which groups have a listener is asked for all of them in one trip, and the others cost
+    nothing more. Who begins to listen reads the event table afterwards, so a ring just before changes nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ringing = threading.Lock()
+        self._rung: set[str] = set()
+        self._is_due = False
+        self._last: dict[str, float] = {}
+        self._is_away = False
+
     def ring(self, group: str) -> None:
-        """Rings soon, and once more if it was asked for meanwhile."""
-        self.send(group, {"type": "access" if group.startswith(PERSON) else "ring"})
+        """Rings soon, and once more if it was asked for meanwhile. May be used from any thread; returns at once."""
+        with self._ringing:
+            self._rung.add(group)
+            if self._is_due:
+                return
+            self._is_due = True
+        asyncio.run_coroutine_threadsafe(self._ring_while_rung(), self.loop())
+
+    async def _ring_while_rung(self) -> None:
+        pause_s = GATHER_S
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = BETWEEN_S
+            now = time.monotonic()
+            self._last = {group: at for group, at in self._last.items() if now < at + QUIET_S}
+            with self._ringing:
+                due = self._rung - self._last.keys()
+                self._rung -= due
+                if not due and not self._rung:
+                    self._is_due = False
+                    return
+            try:
+                heard = await self._heard(sorted(due)) if due else []
+            except Exception as error:  # noqa: BLE001 - pages look for themselves meanwhile, and the next ring tries again
+                if not self._is_away:
+                    log.warning("pages are not told of changes, the broker is away: %s", error)
+                self._is_away = True
+                continue
+            self._is_away = False
+            for group in heard:
+                self._last[group] = now
+                await _group_send(group, {"type": "access" if group.startswith(PERSON) else "ring"})
+
+    async def _heard(self, groups: list[str]) -> list[str]:
+        """Return those of the groups that any process listens to. Raises RedisError or OSError without a broker."""
+        # As the channel layer names them, which has no way to ask.
+        prefix = settings.CHANNEL_LAYERS["default"]["CONFIG"]["prefix"]
+        found = await self._asking.pubsub_numsub(*(f"{prefix}__group__{group}" for group in groups))
+        return [group for group, (_name, listeners) in zip(groups, found, strict=True) if listeners]
+
+    @cached_property
+    def _asking(self) -> AsyncRedis:
+        return _client_on(self.loop())
 
 
-bell = Doorbell(gather_s=GATHER_S)
+def _client_on(loop: asyncio.AbstractEventLoop) -> AsyncRedis:
+    """Return a client of the broker for use on `loop` alone: its connections belong to the loop that opened them."""
+    client = AsyncRedis.from_url(
+        _broker_url(),
+        socket_timeout=MARK_WITHIN_S,
+        socket_connect_timeout=MARK_WITHIN_S,
+        retry=AsyncRetry(NoBackoff(), 0),
+    )
+    atexit.register(_close, client, loop)
+    return client
+
+
+def _close(client: AsyncRedis, loop: asyncio.AbstractEventLoop) -> None:
+    with suppress(RedisError, OSError, TimeoutError):
+        asyncio.run_coroutine_threadsafe(client.aclose(), loop).result(timeout=CLOSE_WITHIN_S)
+
+
+async def _group_send(group: str, message: dict[str, Any]) -> None:
+    layer = get_channel_layer()
+    assert layer is not None
+    try:
+        await layer.group_send(group, message)
+    except Exception as error:  # noqa: BLE001 - the broker may be away; pages look for themselves
+        log.warning("a message of the kind %s for %s could not be sent: %s", message["type"], group, error)
+
+
+bell = Doorbell()
 
 
 def ring(run_id: UUID, *, project_id: UUID) -> None:
     """Tells the listeners of a run, and those of its project's lists, that there are new events."""
     bell.ring(group_of_run(run_id))
+    bell.ring(group_of_project(project_id))
+
+
+def ring_begun(project_id: UUID) -> None:
+    """Tells the listeners of a project's lists that a run has begun, which has no listeners of its own yet."""
     bell.ring(group_of_project(project_id))
 
 
@@ -257,19 +338,7 @@ class Watch:
 
     @cached_property
     def _marking(self) -> AsyncRedis:
-        # Used on the doorbell's loop alone: its connections belong to the loop that opened them.
-        client = AsyncRedis.from_url(
-            _broker_url(),
-            socket_timeout=MARK_WITHIN_S,
-            socket_connect_timeout=MARK_WITHIN_S,
-            retry=AsyncRetry(NoBackoff(), 0),
-        )
-        atexit.register(self._close, client)
-        return client
-
-    def _close(self, client: AsyncRedis) -> None:
-        with suppress(RedisError, OSError):
-            asyncio.run_coroutine_threadsafe(client.aclose(), self._doorbell.loop()).result(timeout=CLOSE_WITHIN_S)
+        return _client_on(self._doorbell.loop())
 
 
 watch = Watch(bell)

@@ -29,13 +29,12 @@ from reflection_app.runs.following import consequences
 from reflection_app.runs.journal import LONGEST_ERROR, Journal, JournalMismatch
 from reflection_app.runs.journal_writes import Unstorable
 from reflection_app.runs.lease import Lease, LeaseLost, claim, due_in_s, keeper
-from reflection_app.runs.lessons import settle_first_attempt
+from reflection_app.runs.lessons import settled_first_attempt
 from reflection_app.runs.models import HELD_BY, TROUBLES, Run, RunState
 from reflection_app.runs.performing import TryLater, model_of, perform, value_of, wait_for
-from reflection_app.runs.queueing import look_back_soon
 from reflection_app.runs.spool import find as find_spooled
 from reflection_app.sessions.models import LookBackDue
-from reflection_app.sessions.reflectors import may_be_looked_back_at
+from reflection_app.sessions.reflectors import is_due_after
 from reflection_app.sessions.rows import end_reflector
 
 # Ending a run: outcome, best attempt, and everything still open on it closed.
@@ -43,6 +42,10 @@ from reflection_app.sessions.rows import end_reflector
 RUN_FIELDS = (
     *("state", "outcome", "error", "finished_at", "waiting_for", "not_before", "best_attempt", "last_event_seq"),
     *(*HELD_BY, *TROUBLES),
+)
+PUT_BACK_FIELDS = (
+    *("state", "error", "waiting_for", "not_before", "enqueued_at", "asked_waits", "asked_wait_s", "failures"),
+    *("lease_token", "lease_until", "last_event_seq"),
 )
 # What the run still did or waited for. Audits stay: they do not hold it.
 ABANDON_STEPS = """
@@ -79,12 +82,12 @@ def end_run(run: Run, ended: Ended) -> None:
     told = {"outcome": ended.outcome.value, "best_attempt": best.number} | edited
     batch.insert(next_event(run, EventType.RUN_FINISHED, **told))
     batch.update(run, fields=RUN_FIELDS)
-    if may_be_looked_back_at(run):
+    if is_due_after(run):
         batch.insert(LookBackDue(run_id=run.pk))
-        transaction.on_commit(look_back_soon)
+    settling, values = settled_first_attempt(run, best.first_verdicts, kept=best.number)
+    batch.add(settling, *values)
     batch.write()
     transaction.on_commit(lambda: ring_reviews(run.project_id))
-    settle_first_attempt(run)
     end_reflector(run)
 
 
@@ -267,7 +270,7 @@ def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) 
         run.lease_token = run.lease_until = None
         run.not_before = run.enqueued_at = timezone.now() + timedelta(seconds=delay_s)
         add_event(run, EventType.RUN_RETRIED, error=run.error, delay_s=delay_s)
-        run.save()
+        run.save(update_fields=PUT_BACK_FIELDS)
         delays_s[:] = [delay_s]
 
     journal.commit(put_back)

@@ -161,6 +161,8 @@ class Best(NamedTuple):
     id: UUID | None
     number: int | None
     is_edited: bool = False
+    # Of the first attempt: referee, verdict and score, oldest first.
+    first_verdicts: tuple[tuple[str, str, float | None], ...] = ()
 
 
 def best_of(run: Run) -> Best:
@@ -185,9 +187,10 @@ def best_of(run: Run) -> Best:
         "attempt__is_cut_off",
     )
     listed = list(rows.values_list(*names))
+    first = tuple((row[2], row[3], row[4]) for row in listed if row[1] == 1)
     # The last where one was edited again.
     if edited := max(((row[1], row[0]) for row in listed if row[-2] is not None), default=None):
-        return Best(edited[1], edited[0], is_edited=True)
+        return Best(edited[1], edited[0], is_edited=True, first_verdicts=first)
     judged = [row for row in listed if not row[-1]]
     if not judged and listed and not Attempt.objects.filter(run=run, is_cut_off=False).exists():
         judged = listed
@@ -195,7 +198,7 @@ def best_of(run: Run) -> Best:
         made = Attempt.objects.filter(run=run).order_by("is_cut_off", "number").values_list("id", "number")
         pick = picks.values_list("result__attempt", flat=True).first()
         kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
-        return Best(*kept) if kept else Best(None, None)
+        return Best(*(kept or (None, None)), first_verdicts=first)
     ids = {number: attempt_id for attempt_id, number, *_ in judged}
     judgements = []
     for _, number, referee, verdict, score, requirements, *_ in judged:
@@ -213,4 +216,4 @@ def best_of(run: Run) -> Best:
             )
         )
     number = best_attempt(ids, judgements, pick=judged[0][-3])
-    return Best(ids[number], number) if number is not None else Best(None, None)
+    return Best(None if number is None else ids[number], number, first_verdicts=first)

@@ -15,6 +15,7 @@ from django.utils import timezone
 from reflection_app.loops.attempt_effects import AskReviewer, Generate, KeepAttempt, RecordVerdict
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import AnyEffect
+from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs import journal_writes
@@ -27,6 +28,8 @@ from reflection_app.runs.spool import Found, Pending, spool, spooled_form
 LONGEST_ERROR = 4_000
 LONGEST_MODEL_NAME = 200
 
+# Nothing is paid for, nobody outside sees it, and it takes milliseconds.
+READS_ONLY = RecallLessons
 Attempts = dict[int, Attempt]
 
 
@@ -38,7 +41,8 @@ class Journal:
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
         # Requests may be long, and replay does not read them.
-        self.steps = {step.seq: step for step in Step.objects.filter(run_id=lease.run_id).defer("request")}
+        rows = () if lease.has_no_steps else Step.objects.filter(run_id=lease.run_id).defer("request")
+        self.steps = {step.seq: step for step in rows}
         self.attempts: Attempts = {}
         self.judgements: list[Judgement] = []
         self.seq = 0
@@ -119,11 +123,16 @@ class Journal:
             )
 
     def start(self, effect: AnyEffect, *, model: str = "") -> Step:
-        """The step of `effect`, written as started; a step that was begun before is started again."""
+        """The step of `effect`, written as started; a step that was begun before is started again.
+
+        What only reads our own database is written with its result: if the worker dies, it is read again.
+        """
         model = storable(model)[:LONGEST_MODEL_NAME]
         step = self.steps.get(self.seq)
         if step is None:
             step = self._new_step(effect, model=model)
+            if isinstance(effect, READS_ONLY):
+                return step
         else:
             step.tries += 1
             step.state, step.model, step.started_at = StepState.STARTED, model, timezone.now()
@@ -148,6 +157,8 @@ class Journal:
     def answered(self, step: Step, effect: AnyEffect, performed: Performed[Any], *, follow: Follow) -> Performed[Any]:
         """Complete the step with what was paid for: if it is not committed soon, it waits on disk."""
         completed = self.complete(step, effect, performed, follow=follow)
+        if isinstance(effect, READS_ONLY):
+            return completed
         pending = Pending(partial(spooled_form, step, effect, performed, token=self.lease.token))
         spool.expect(pending)
         self._answers.append(pending)

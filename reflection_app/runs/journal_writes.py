@@ -29,6 +29,8 @@ RUN_FIELDS_OF_A_STEP = (
     *("mode", "attempts_made", "best_attempt", "llm_calls", "estimated_tokens", "unpriced_calls", "active_s"),
     *(*COUNTED, *TROUBLES, "error", "last_event_seq"),
 )
+# What the rows that follow from a step are made of besides.
+READ_BESIDE = ("project", "parent", "is_scripted", "state")
 # What changes in a step once its row is there.
 STEP_FIELDS_OF_A_CHANGE = (
     *("state", "model", "result", "error", "timed_out", "cost_known", "is_estimated", "duration_s", "tries"),
@@ -99,6 +101,8 @@ def _write_leased(lease: Lease, changes: list[Change], then: Callable[[Run], Non
     with transaction.atomic():
         run = _locked(lease.run_id, lease_token=lease.token, state=RunState.RUNNING)
         if run is not None:
+            # It never changes, and the rows of attempts read it.
+            run.spec = lease.run.spec
             _write(changes, run, durable=durable)
             then(run)
             transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
@@ -139,7 +143,7 @@ def offer(changes: list[Change]) -> Change | None:
 
 def _locked(run_id: UUID, **such: Any) -> Run | None:
     """The run, if it is `such`, locked, with the columns that steps change."""
-    return Run.objects.select_for_update().only("project", *RUN_FIELDS_OF_A_STEP).filter(pk=run_id, **such).first()
+    return Run.objects.select_for_update().only(*READ_BESIDE, *RUN_FIELDS_OF_A_STEP).filter(pk=run_id, **such).first()
 
 
 def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:

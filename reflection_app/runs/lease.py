@@ -69,7 +69,8 @@ UPDATE reflection_app_run
 SET state = 'running', lease_token = %s, lease_until = statement_timestamp() + make_interval(secs => %s),
   started_at = COALESCE(started_at, statement_timestamp()), not_before = NULL, waiting_for = ''
 WHERE id = %s AND state = ANY(%s) AND (not_before IS NULL OR not_before <= statement_timestamp())
-RETURNING id, project_id, spec::text, loop_version, asked_wait_s, edited_prompts::text
+RETURNING id, project_id, spec::text, loop_version, asked_wait_s, edited_prompts::text,
+  NOT EXISTS (SELECT 1 FROM reflection_app_step WHERE run_id = reflection_app_run.id)
 """
 # A message that comes too early is one by a clock that goes before the database's; all others are found by the sweep.
 CLOCKS_DIFFER_S = 10
@@ -92,6 +93,7 @@ PROCESS = uuid4().bytes[:8]
 class Lease:
     run_id: UUID
     token: UUID
+    has_no_steps: bool
     # What its loop is run with: the specification, its version and the prompts that people wrote, how long providers
     # made it wait before, and nothing else.
     run: Run
@@ -132,7 +134,7 @@ def claim(run_id: UUID) -> Lease | None:
     # In the order of the model, which `from_db` reads them in.
     names = ("id", "project_id", "spec", "loop_version", "asked_wait_s", "edited_prompts")
     values = (row[0], row[1], json.loads(row[2]), row[3], row[4], json.loads(row[5]))
-    return Lease(run_id, token, Run.from_db(connection.alias, names, values))
+    return Lease(run_id, token, has_no_steps=row[6], run=Run.from_db(connection.alias, names, values))
 
 
 def due_in_s(run_id: UUID) -> float | None:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Iterable
 from secrets import SystemRandom
 from typing import Any
 from uuid import UUID
@@ -20,8 +21,9 @@ from notebook_app.public import (
     has_approved,
     new_boundary,
     recall,
-    record_exposures,
+    recorded_exposures,
     settle,
+    settled,
     told_of,
     was_drawn_for,
     withhold,
@@ -39,6 +41,9 @@ from reflection_app.repairs.models import Report
 from reflection_app.runs.following import StepCommit, follows_from
 from reflection_app.runs.models import VOID, Run, Verdict
 
+# Referee, verdict and score, as their row has them.
+FirstVerdict = tuple[str, str, float | None]
+
 # How a run's first attempt went, as it is told to the lessons that were drawn for it.
 
 
@@ -47,17 +52,30 @@ def settle_first_attempt(run: Run) -> None:
 
     Of a run that goes on again, what was recorded is taken back. Call it where the caller's transaction locked `run`.
     """
-    subject = str(run.pk)
-    if was_drawn_for(run.project_id, subject=subject):
+    if was_drawn_for(run.project_id, subject=str(run.pk)):
         rows = Verdict.objects.filter(attempt__run=run, attempt__number=1).exclude(VOID).order_by("created_at", "id")
-        judgements = [
-            Judgement(attempt=1, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
-            for referee, verdict, score in rows.values_list("referee", "verdict", "score")
-        ]
         kept = run.best_attempt.number if run.best_attempt else None
-        outcome = Outcome(run.outcome) if run.outcome else None
-        succeeded = first_attempt_succeeded(judgements, outcome=outcome, kept=kept, made=run.attempts_made)
-        settle(run.project_id, subject=subject, succeeded=succeeded)
+        settle(
+            run.project_id,
+            subject=str(run.pk),
+            succeeded=_first_succeeded(run, rows.values_list("referee", "verdict", "score"), kept=kept),
+        )
+
+
+def settled_first_attempt(
+    run: Run, verdicts: Iterable[FirstVerdict], *, kept: int | None
+) -> tuple[str, tuple[object, ...]]:
+    """Return the statement that does the same, with its values; `verdicts` are the first attempt's, oldest first."""
+    return settled(run.project_id, subject=str(run.pk), succeeded=_first_succeeded(run, verdicts, kept=kept))
+
+
+def _first_succeeded(run: Run, verdicts: Iterable[FirstVerdict], *, kept: int | None) -> bool | None:
+    judgements = [
+        Judgement(attempt=1, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
+        for referee, verdict, score in verdicts
+    ]
+    outcome = Outcome(run.outcome) if run.outcome else None
+    return first_attempt_succeeded(judgements, outcome=outcome, kept=kept, made=run.attempts_made)
 
 
 def can_still_count(run: Run) -> bool:
@@ -86,18 +104,17 @@ def notebook_for(project: Project, *, is_managed: bool) -> dict[str, Any]:
     return {"lessons": project.get_notebook().lessons, "injects_rules": True}
 
 
-def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
+def recall_lessons(effect: RecallLessons, *, run: Run) -> Performed[Any]:
     """Return the run's rules and lessons. On any problem the run goes on without lessons, and the result says why."""
     began = time.monotonic()
     value = Lessons()
     try:
-        project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
         if effect.rules_characters is not None:
-            value = _with_rules(effect, project_id=project_id)
+            value = _with_rules(effect, project_id=run.project_id)
         if effect.most:
-            value = _with_lessons(effect, value, project_id=project_id)
+            value = _with_lessons(effect, value, project_id=run.project_id)
     except Exception as error:  # lessons are a help, and no run fails for want of them
-        log.exception("no lessons could be recalled for run %s", run_id)
+        log.exception("no lessons could be recalled for run %s", run.pk)
         value = value.model_copy(update={"problem": storable(f"{type(error).__name__}: {error}")[:400]})
     return Performed(value=value, spent=Spent(duration_s=time.monotonic() - began))
 
@@ -172,27 +189,29 @@ def write_exposures(_effect: RecallLessons, recalled: Lessons, commit: StepCommi
     run = commit.run
     if not recalled.lessons and not recalled.rules:
         return
+    is_counted = can_still_count(run)
     drawn = [
-        Drawn(
-            entry_id=one.entry_id,
-            entry_version=one.version,
-            rank=one.rank,
-            score=one.score,
-            share=one.share,
-            draw=one.draw,
-            is_withheld=one.is_withheld,
+        (
+            Drawn(
+                entry_id=one.entry_id,
+                entry_version=one.version,
+                rank=one.rank,
+                score=one.score,
+                share=one.share,
+                draw=one.draw,
+                is_withheld=one.is_withheld,
+            ),
+            is_counted,
         )
         for one in recalled.lessons
     ]
-    record_exposures(run.project_id, subject=str(run.pk), drawn=drawn, is_counted=can_still_count(run))
     # Rules have no control group, so they never count for lift.
-    rules = [
-        Drawn(
-            entry_id=one.entry_id, entry_version=one.version, rank=rank, score=1.0, share=0, draw=1, is_withheld=False
-        )
+    drawn += [
+        (Drawn(one.entry_id, one.version, rank=rank, score=1.0, share=0, draw=1, is_withheld=False), False)
         for rank, one in enumerate(recalled.rules, 1)
     ]
-    record_exposures(run.project_id, subject=str(run.pk), drawn=rules, is_counted=False)
+    statement, values = recorded_exposures(run.project_id, subject=str(run.pk), drawn=drawn)
+    commit.batch.add(statement, *values)
 
 
 # What a run is told for a better start: the hints that normal iterations (3.3.5) of the same agent left behind.

@@ -133,7 +133,7 @@ def perform(
         case RenderPages():
             value = render_pages(run.project_id, effect.pictures, timeout_s=effect.timeout_s)
         case RecallLessons():
-            return recall_lessons(effect, run_id=run_id)
+            return recall_lessons(effect, run=run)
         case CompareSupplements():
             return compare_supplements(effect)
         case EstimateSupplements():
@@ -146,7 +146,9 @@ def perform(
 def _ask_model(effect: Generate, *, run: Run, model: str, seq: int, tries: int, left_s: float) -> Performed[Any]:
     """The model's answer, shown while it is written where somebody watches. Raises as `perform` does."""
     with writing(run.pk, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
-        on_text = show if settings.LLM_STREAMING and is_watched(run.pk, run.project_id) else None
+        # What has a form is not shown: see Streams.take.
+        may_show = settings.LLM_STREAMING and effect.json_schema is None
+        on_text = show if may_show and is_watched(run.pk, run.project_id) else None
         pictures = _pictures_of(effect, project_id=run.project_id, left_s=left_s)
         return _generate(
             effect, model=model, left_s=left_s, waited_s=run.asked_wait_s, on_text=on_text, pictures=pictures

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from reflection_app.adapters.live import ring
+from reflection_app.adapters.live import ring_begun
 from reflection_app.core.connections import released
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 ADVANCE_RUN = "reflection_app.runs.jobs.advance_run"
 BEGIN_LOOKING_BACK = "reflection_app.runs.jobs.begin_looking_back"
-LOOK_BACK_DELAY_S = 0.3
 # A message that is due later lies unacknowledged in some worker's memory until then, and the broker gives it to others
 # where that takes long. For longer waits the row alone says when, and the first sweep after that asks.
 LONGEST_COUNTDOWN_S = 60.0
@@ -83,18 +82,13 @@ def _sent(job: str, *arguments: str, **options: Any) -> bool:
 LAST_ASKED: dict[str, float] = {}
 
 
-def ask_soon(job: str, *, delay_s: float, queue: str | None = None) -> None:
+def ask_soon(job: str, *, delay_s: float) -> None:
     """Asks the workers for a job once in `delay_s` seconds at most; what is missed is found by a sweep."""
     now = time.monotonic()
     if now >= LAST_ASKED.get(job, -math.inf) + delay_s and not Outage.is_on():
         LAST_ASKED[job] = now
         # Late enough for all that comes until somebody asks again.
-        _sent(job, queue=queue, countdown=delay_s, expires=60)
-
-
-def look_back_soon() -> None:
-    """Asks the workers to look back at what has ended."""
-    ask_soon(BEGIN_LOOKING_BACK, delay_s=LOOK_BACK_DELAY_S, queue=settings.LOOKING_BACK_QUEUE)
+        _sent(job, countdown=delay_s, expires=60)
 
 
 def is_scripted(models: dict[str, str]) -> bool:
@@ -152,7 +146,7 @@ def begin_run(
     if beside is None:
         batch.write()
     transaction.on_commit(lambda: enqueue(run))
-    transaction.on_commit(lambda: ring(run.pk, project_id=task.project_id))
+    transaction.on_commit(lambda: ring_begun(task.project_id))
     return run
 
 

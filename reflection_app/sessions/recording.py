@@ -200,7 +200,7 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
     opened = {"turns": transcript.turns_made}
     audit(project.pk, actor, "transcript.opened", target=transcript, after=opened, write=batch.insert)
     batch.write()
-    if reflection_mode(project, own=transcript.reflection).is_inline:
+    if reflection_mode(project.get_notebook(), own=transcript.reflection).is_inline:
         transcript.run = start_session_run(transcript, submission, actor=actor)
         transcript.save(update_fields=["run"])
     if transcript.is_ended:

@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from reflection_app.adapters.llm import can_look_back
 from reflection_app.core.models import Project
 from reflection_app.loops.after import looking_back
-from reflection_app.loops.project_settings import ReflectionMode
+from reflection_app.loops.project_settings import NotebookSettings, ReflectionMode
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.batch import Batch
@@ -27,19 +27,18 @@ from reflection_app.tasks.models import Task
 # When work is reflected on: as the work itself says, else its project, else the desk.
 
 
-def reflection_mode(project: Project, *, own: str = "") -> ReflectionMode:
-    """The mode that holds for work of `project` which says `own` of itself, or nothing."""
-    return said_mode(project, own=own) or ReflectionMode(settings.REFLECTION_MODE)
+def reflection_mode(usual: NotebookSettings, *, own: str = "") -> ReflectionMode:
+    """Return the mode for work of a project with the settings `usual`; `own` is the work's own mode, or empty."""
+    return said_mode(usual, own=own) or ReflectionMode(settings.REFLECTION_MODE)
 
 
-def said_mode(project: Project, *, own: str = "") -> ReflectionMode | None:
-    """The mode that somebody chose for this work or this project; None where only the desk's own setting holds."""
-    return ReflectionMode(own) if own else project.get_notebook().reflection
+def said_mode(usual: NotebookSettings, *, own: str = "") -> ReflectionMode | None:
+    """Return the mode chosen for this work or its project, or None if only the server's setting applies."""
+    return ReflectionMode(own) if own else usual.reflection
 
 
-def is_switched_on(kind: ReflectorKind, project: Project, *, own: dict[str, bool]) -> bool:
-    """Whether this one looks back, where it is time to: as the work itself says, else as its project does."""
-    usual = project.get_notebook()
+def is_switched_on(kind: ReflectorKind, usual: NotebookSettings, *, own: dict[str, bool]) -> bool:
+    """Return True if this reflector is on: by the work's own switch, else by its project's."""
     of_project = usual.error_reflector if kind is ReflectorKind.ERRORS else usual.memory_reflector
     return own.get(kind.value, of_project)
 
@@ -81,15 +80,50 @@ class Subject:
     transcript: Transcript | None = None
 
 
-def may_be_looked_back_at(run: Run) -> bool:
-    """Whether anybody might look back at the run, as far as it tells itself."""
-    return Mode(run.mode) not in NOT_FOR_TASKS and run.outcome != Outcome.CANCELLED
+def is_due_after(run: Run) -> bool:
+    """Return True if a reflector will begin on the run that ends, by its task, its project and the server's settings.
+
+    Costs one query, so that the background worker is not asked about runs that nobody reflects on. If the answer cannot
+    be given, it is True: the background worker logs why.
+    """
+    if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED:
+        return False
+    names = ("task__reflection", "task__reflector_switches", "task__models_by_role")
+    names += ("project__notebook", "project__models_by_role", "spec__models", "spec__chosen_models")
+    row = Run.objects.filter(pk=run.pk).values_list(*names).get()
+    mode, switches, of_task, notebook, of_project, of_run, chosen = row
+    try:
+        usual = NotebookSettings.model_validate(notebook)
+        models = of_run if is_scripted(of_run) else of_project | of_task | (chosen or {})
+        return bool(chosen_forks(usual, own_mode=mode, own_switches=switches, models=models))
+    except Exception:  # the end of a run must not fail for want of a reflection
+        log.exception("it could not be decided who reflects on %s", run)
+        return True
+
+
+def chosen_forks(
+    usual: NotebookSettings, *, own_mode: str, own_switches: dict[str, bool], models: dict[str, str]
+) -> list[Fork]:
+    """Return the reflectors that begin on ended work of a project with the settings `usual`.
+
+    The work's own mode and switches come first, then its project's, then the server's.
+    """
+    if not reflection_mode(usual, own=own_mode).is_after:
+        return []
+    is_asked_for = said_mode(usual, own=own_mode) is not None
+    return [
+        fork
+        for fork in FORKS
+        if is_switched_on(fork.kind, usual, own=own_switches)
+        and can_look_back(fork.role, models, key=fork.key, is_asked_for=is_asked_for)
+    ]
 
 
 def begin_due_reflectors(*, most: int = MOST_DUE_AT_ONCE) -> int:
     """Begins the forks that look back at runs that have ended, the oldest first; how many runs were gone through.
 
-    Not in the transactions that end them: whoever waits for a run need not wait for that.
+    Only runs that `is_due_after` found reflectors for are due. Not in the transactions that end them: whoever waits for
+    a run need not wait for that.
     """
     due = list(LookBackDue.objects.order_by("id").values_list("pk", "run_id")[:most])
     for due_id, run_id in due:
@@ -152,15 +186,19 @@ def _begin_safely(subject: Callable[[], Subject], *, name: str) -> None:
 
 
 def _begin(subject: Subject) -> None:
-    if not reflection_mode(subject.project, own=subject.own_mode).is_after:
+    forks = chosen_forks(
+        subject.project.get_notebook(),
+        own_mode=subject.own_mode,
+        own_switches=subject.own_switches,
+        models=subject.models,
+    )
+    if not forks:
         return
-    is_asked_for = said_mode(subject.project, own=subject.own_mode) is not None
     about = {"run": subject.run, "transcript": subject.transcript}
     begun = set(Reflector.objects.filter(**about).values_list("kind", flat=True))
     batch = Batch()
-    for fork in FORKS:
-        able = can_look_back(fork.role, subject.models, key=fork.key, is_asked_for=is_asked_for)
-        if able and fork.kind not in begun and is_switched_on(fork.kind, subject.project, own=subject.own_switches):
+    for fork in forks:
+        if fork.kind not in begun:
             # The queued run of the fork, with a task of its own; written with the batch.
             spec = TaskSpec(
                 objective=f"{fork.kind.label}: {subject.title}",

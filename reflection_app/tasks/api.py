@@ -29,10 +29,11 @@ from reflection_app.tasks.answers import (
     work_answer,
 )
 from reflection_app.tasks.changing import TaskChange, change_task, delete_task
+from reflection_app.tasks.external_ids import are_wanted_once
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.tasks.submission import TaskSubmission, read_submission
-from reflection_app.tasks.submitting import submit_task
+from reflection_app.tasks.submitting import submit_task, submit_together
 
 MOST_IN_A_BATCH = 500
 
@@ -161,6 +162,10 @@ class Tasks(DeskView):
         places: dict[UUID, int] = {}
         with transaction.atomic():
             runs: list[Run] = []
+            is_named = any(submission.external_id is not None for submission in body.tasks)
+            if not (is_named and are_wanted_once(self.project)):
+                runs = submit_together(self.project, body.tasks, actor=self.actor)
+                return BatchAnswer(results=submitted_answers(runs))
             for index, submission in enumerate(body.tasks):
                 try:
                     runs.append(submit_task(self.project, submission, actor=self.actor))

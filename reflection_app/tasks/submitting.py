@@ -1,6 +1,6 @@
 """Handing in a task and starting its first run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -56,17 +56,55 @@ def submit_task(
     refusal = _("The task is invalid; nothing was saved.")
     check_models(project, submission.models, execution=submission.execution, refusal=refusal)
     with kept_apart(project, submission.external_id) as unique_external_id:
-        return _submit(project, submission, unique_external_id=unique_external_id, actor=actor, models=models or {})
+        batch = Batch()
+        run = _submit(
+            project, submission, unique_external_id, actor=actor, models=models or {}, batch=batch, once=Once()
+        )
+        batch.write()
+        return run
+
+
+@transaction.atomic
+def submit_together(project: Project, submissions: Sequence[TaskSubmission], *, actor: Actor) -> list[Run]:
+    """Return the first runs of new tasks, all written in one trip. For tasks whose external ids are not kept apart.
+
+    The submissions were read by `read_submission`. Raises InvalidInput where a task cannot run; nothing is stored then.
+    """
+    batch, once = Batch(), Once()
+    refusal = _("The task was not accepted; nothing was stored.")
+    runs = []
+    for submission in submissions:
+        check_models(project, submission.models, execution=submission.execution, refusal=refusal)
+        runs.append(_submit(project, submission, None, actor=actor, models={}, batch=batch, once=once))
+    batch.write()
+    return runs
+
+
+class Once:
+    """What is read for one task or for many that are submitted together: each question is asked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Any] = {}
+
+    def __call__[T](self, read: Callable[..., T], *arguments: Hashable, **named: Hashable) -> T:
+        question = (read, arguments, tuple(sorted(named.items())))
+        if question not in self._known:
+            self._known[question] = read(*arguments, **named)
+        found: T = self._known[question]
+        return found
 
 
 def _submit(
     project: Project,
     submission: TaskSubmission,
-    *,
     unique_external_id: str | None,
+    *,
     actor: Actor,
     models: dict[str, str],
+    batch: Batch,
+    once: Once,
 ) -> Run:
+    """Return the first run of a new task, to be written with `batch`."""
     requirements = submission.requirements
     task = Task(
         project=project,
@@ -74,20 +112,17 @@ def _submit(
         requirements=requirements.model_dump(mode="json", exclude_defaults=True) if requirements else None,
         reflection=submission.reflection.mode.value if submission.reflection.mode else "",
         reflector_switches=submission.reflection.switches,
-        limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
+        limits=submission.limits.over(once(Project.get_limits, project)).model_dump(mode="json"),
         models_by_role=submission.models_by_role,
         created_by=actor.user,
         **submission.model_dump(mode="json", include=OF_TASK),
     )
-    batch = Batch()
     batch.insert(task)
     for file in submission.files:
         batch.insert(TaskFile(task=task, path=file.path, content=file.content))
     audit(project.pk, actor, "task.submitted", target=task, write=batch.insert)
     in_all = project.models_by_role | models | submission.models_by_role
-    run = start_run(task, submission=submission, models=in_all, handed_in_by=hands_of(actor), beside=batch)
-    batch.write()
-    return run
+    return start_run(task, submission=submission, models=in_all, handed_in_by=hands_of(actor), beside=batch, once=once)
 
 
 def begin_own_task(
@@ -124,33 +159,34 @@ def start_run(
     *,
     submission: TaskSubmission,
     models: dict[str, str],
-    handed_in_by: Sequence[str] = (),
-    beside: Batch | None = None,
+    handed_in_by: Sequence[str],
+    beside: Batch,
+    once: Once,
 ) -> Run:
-    """A queued run of `task`, written with `beside` where that is given; call it inside a transaction."""
+    """A queued run of `task`, to be written with `beside`; call it inside a transaction."""
     project = task.project
-    policy = project.get_review_policy()
+    policy = once(Project.get_review_policy, project)
     if is_scripted(models):  # a script's verdicts are a sample of no critic, so they are never drawn for an audit
         policy = policy.model_copy(update={"audit_share": 0.0})
     spec = TaskSpec(
         **{name: getattr(submission, name) for name in OF_BOTH},
         requirements=submission.requirements,
-        instructions=accepted_instructions(project, agent=submission.agent),
-        hints=hints_for(project, agent=submission.agent, kind=submission.kind),
-        tools=tools_for(project, submission),
-        tool_rules=rules_for(project, submission),
+        instructions=once(accepted_instructions, project, agent=submission.agent),
+        hints=once(hints_for, project, agent=submission.agent, kind=submission.kind),
+        tools=once(tools_for, project, names_of_tools(submission)),
+        tool_rules=once(rules_now, project, (*names_of_tools(submission), project.knowledge_tool)),
         file_names=tuple(file.path for file in submission.files),
         has_critic=has_critic(models),
         has_escalation=has_escalation(models),
         has_vision=has_vision(models),
-        knowledge_tool=knowledge_tool_of(project),
+        knowledge_tool=once(knowledge_tool_of, project),
         completeness=completeness_of(project, submission),
         completeness_from=SettingsFrom.TASK if submission.completeness.chosen else project.completeness_from(),
-        **notebook_for(project, is_managed=submission.execution is Execution.MANAGED),
-        limits=submission.limits.over(project.get_limits()),
-        thresholds=project.get_thresholds(),
+        **once(notebook_for, project, is_managed=submission.execution is Execution.MANAGED),
+        limits=submission.limits.over(once(Project.get_limits, project)),
+        thresholds=once(Project.get_thresholds, project),
         review_policy=policy,
-        rubric=rubric_of(project),
+        rubric=once(rubric_of, project),
         models=models,
     )
     if spec.mode is Mode.ACTOR_CRITIC and not spec.has_critic:
@@ -208,12 +244,10 @@ def completeness_of(project: Project, submission: TaskSubmission) -> Completenes
     return None if settings.when is When.OFF else settings
 
 
-def rules_for(project: Project, submission: TaskSubmission) -> dict[str, ToolRule]:
-    """Return what the run may do with each tool that it can reach, as admins have it now."""
-    named = [*submission.tools, project.knowledge_tool]
-    if submission.tool_call:
-        named.append(submission.tool_call.tool)
-    return rules_now(project, named)
+def names_of_tools(submission: TaskSubmission) -> tuple[str, ...]:
+    """Return the names of the tools that the task may call, each once."""
+    called = [submission.tool_call.tool] if submission.tool_call else []
+    return tuple(dict.fromkeys([*submission.tools, *called]))
 
 
 def rules_now(project: Project, named: Iterable[str]) -> dict[str, ToolRule]:
@@ -223,9 +257,8 @@ def rules_now(project: Project, named: Iterable[str]) -> dict[str, ToolRule]:
     return {tool.name: tool.get_rule() for tool in found}
 
 
-def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:
-    """The tools that the task names, as they are described now. Raises InvalidInput for one that cannot be used."""
-    named = list(dict.fromkeys([*submission.tools, *([submission.tool_call.tool] if submission.tool_call else [])]))
+def tools_for(project: Project, named: Sequence[str]) -> tuple[ToolSpec, ...]:
+    """The tools of these names, as they are described now. Raises InvalidInput for one that cannot be used."""
     if not named:
         return ()
     found = {tool.name: tool for tool in Tool.objects.filter(project=project, name__in=named, is_enabled=True)}

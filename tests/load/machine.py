@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -13,6 +14,11 @@ def describe_machine() -> str:
 
 def cpu_s(*pids: int) -> float:
     """Seconds of CPU of these processes, of all below them and of what of these has ended; on Linux."""
+    return _cpu_s(_stats(), *pids)
+
+
+def _stats() -> dict[int, list[str]]:
+    """Return the fields of each process's stat, from its state on."""
     stats: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -20,6 +26,10 @@ def cpu_s(*pids: int) -> float:
             stats[int(path.parent.name)] = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
+    return stats
+
+
+def _cpu_s(stats: Mapping[int, list[str]], *pids: int) -> float:
     wanted, found = set(pids), set[int]()
     while wanted:
         found |= wanted
@@ -27,3 +37,15 @@ def cpu_s(*pids: int) -> float:
     # utime, stime, cutime and cstime of proc(5), counted from the state.
     ticks = sum(int(stats[pid][at]) for pid in found if pid in stats for at in (11, 12, 13, 14))
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+# Roles of the processes of `manage.py up`, by how their names in processes.json begin.
+ROLES = ("worker", "behind", "web", "postgres", "valkey", "beat")
+
+
+def cpu_by_role(pids: Mapping[str, int], *, supervisor: int) -> dict[str, float]:
+    """Seconds of CPU by role; `pids` by the names in processes.json. What has no role is the supervisor's."""
+    stats = _stats()
+    of_role = {role: [pid for name, pid in pids.items() if name.startswith(role)] for role in ROLES}
+    spent = {role: _cpu_s(stats, *found) for role, found in of_role.items()}
+    return spent | {"supervisor": _cpu_s(stats, supervisor) - sum(spent.values())}

@@ -190,7 +190,7 @@ def test_what_does_not_fit_is_neither_told_nor_counted_as_withheld() -> None:
         )
     run = haiku_run(project)
     effect = RecallLessons(key="lessons", question=TASK, most=5, most_characters=1_600, share=0.0)
-    found = recall_lessons(effect, run_id=run.pk).value
+    found = recall_lessons(effect, run=run).value
     assert 0 < len(found.lessons) < 5
     assert len(found.block) <= 1_600
     assert all(one.name in found.block for one in found.lessons)

@@ -21,7 +21,7 @@ from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions import reflectors
-from reflection_app.sessions.models import Reflector, ReflectorKind
+from reflection_app.sessions.models import LookBackDue, Reflector, ReflectorKind
 from reflection_app.sessions.reflectors import is_switched_on, reflection_mode
 from reflection_app.sessions.rows import name_of_finding
 from tests import given, then
@@ -119,7 +119,7 @@ def test_the_task_says_it_before_its_project_and_the_project_before_the_desk(
 ) -> None:
     settings.REFLECTION_MODE = desk
     watched = Project(notebook={"reflection": project} if project else {})
-    assert reflection_mode(watched, own=task).is_after is begun
+    assert reflection_mode(watched.get_notebook(), own=task).is_after is begun
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_each_is_switched_by_itself_and_the_task_goes_before_its_project(
     project: dict[str, bool], task: dict[str, bool], begun: set[str]
 ) -> None:
     watched = Project(notebook=project)
-    assert {kind.value for kind in ReflectorKind if is_switched_on(kind, watched, own=task)} == begun
+    assert {kind.value for kind in ReflectorKind if is_switched_on(kind, watched.get_notebook(), own=task)} == begun
 
 
 def test_a_run_goes_by_its_own_mode_and_switches() -> None:
@@ -342,3 +342,21 @@ def test_a_database_that_fails_for_a_moment_loses_no_looking_back(monkeypatch: p
         reflectors.begin_due_reflectors()
     assert not Reflector.objects.exists()
     assert set(forks_of(run)) == {"errors", "memory"}
+
+
+@pytest.mark.parametrize("reflection", ["off", "post_hoc"])
+def test_only_a_run_that_gets_a_reflector_is_due(reflection: str) -> None:
+    run = given.scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic", reflection=reflection)
+    advance(run.pk)
+    assert LookBackDue.objects.filter(run_id=run.pk).exists() is (reflection == "post_hoc")
+    assert set(forks_of(run)) == ({"errors", "memory"} if reflection == "post_hoc" else set())
+
+
+def test_settings_that_cannot_be_read_do_not_keep_a_run_from_its_end() -> None:
+    project = watched_project()
+    run = given.scripted_run(DONE | BOTH, project=project, mode="actor_critic")
+    Project.objects.filter(pk=project.pk).update(notebook={"reflection": "sometimes"})
+    advance(run.pk)
+    run.refresh_from_db()
+    assert run.is_finished
+    assert LookBackDue.objects.filter(run_id=run.pk).exists()

@@ -22,4 +22,9 @@ def prompt(name: str, **values: object) -> str:
 
 def versions() -> dict[str, str]:
     """A short hash of each prompt by its name."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
     return {name: hashlib.sha256(_text(name).encode()).hexdigest()[:12] for name in NAMES}
