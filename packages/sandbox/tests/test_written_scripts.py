@@ -4,9 +4,12 @@ import pytest
 from sandbox_runs import QUICK, run_script
 from written_scripts import SCRIPTS
 
+from desk_sandbox import SandboxLimits
 from desk_sandbox.code_tests import FailureReason
 from desk_sandbox.scripts.names import check_script
 
+# None of these scripts runs into a limit, so a busy machine may take its time.
+PATIENT = SandboxLimits(wall_s=10.0, total_s=60.0, cpu_s=10)
 STYLES = [*SCRIPTS]
 # Every other style; each takes three sandboxes.
 OTHERS = [pytest.param(style, marks=pytest.mark.exhaustive("the other half of the styles")) for style in STYLES[1::2]]
@@ -16,7 +19,8 @@ OTHERS = [pytest.param(style, marks=pytest.mark.exhaustive("the other half of th
 def test_right_code_passes_and_wrong_code_fails(style: str) -> None:
     written = SCRIPTS[style]
     check_script(written.script, entry_point=None)
-    right, wrong = run_script(written.right, written.script), run_script(written.wrong, written.script)
+    right = run_script(written.right, written.script, limits=PATIENT)
+    wrong = run_script(written.wrong, written.script, limits=PATIENT)
     assert (right.all_passed, right.broken) == (True, ()), right
     assert wrong.failed, wrong
     assert not wrong.broken, wrong
