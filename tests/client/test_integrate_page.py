@@ -111,7 +111,7 @@ def test_a_graph_with_a_reviewer(served: Served) -> None:
     builder = StateGraph(Draft)
     builder.add_node("write", lambda state: {"text": "The sea."})
     builder.add_edge(START, "write")
-    first, second = BLOCKS["You have a LangGraph graph that needs approval by a reviewer"]
+    first, second = BLOCKS["You have a LangGraph graph that needs a reviewer"]
     thread = {"configurable": {"thread_id": "a"}}
     names = run(first, builder=builder, END=END, checkpointer=InMemorySaver(), thread=thread)
     assert names["stopped"]["__interrupt__"]

@@ -179,4 +179,4 @@ def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project:
     page = given.logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
     assert f"/p/desk/runs/{run.pk}/" in page
     assert str(strange.pk) not in page
-    assert "not in this project any more" in page
+    assert "no longer in this project" in page

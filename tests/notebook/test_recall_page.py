@@ -109,6 +109,6 @@ def test_where_nothing_fits_the_answer_says_so_and_nothing_is_drawn(caller: Call
     asked = {"q": "write a poem about a lighthouse", "for": "job/1"}
     answer = caller.post("notebook/recall", asked).body
     assert (answer["entries"], answer["withheld"]) == ([], 0)
-    assert "of 1 looked at" in answer["nothing_fits"]
+    assert "of 1 entries checked" in answer["nothing_fits"]
     assert not was_drawn_for(caller.project.pk, subject="job/1")
     assert caller.get("notebook/recall", q="limerick").body["nothing_fits"].startswith("No approved entry")

@@ -190,7 +190,9 @@ def _text(element: html.HtmlElement, *, without: html.HtmlElement | None = None)
 
 
 # By the clock, by the machine, or by chance.
-ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:rewind|reflection|ref|msg|rd)_\w+")
+ID = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:rewind|reflection|ref|msg|rd)_[\w-]+"
+)
 HEX = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{6,}\b")
 NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
 UNIT = re.compile(

@@ -142,7 +142,7 @@ def test_who_is_no_member_is_given_the_rest_alone(
 def test_a_review_of_another_queue_cannot_be_claimed_either_and_the_refusal_says_why(
     reviews: list[Review], project: Project, legal: ReviewQueue, lawyer: Actor
 ) -> None:
-    with pytest.raises(NotYourQueue, match="“Legal” is for its members"):
+    with pytest.raises(NotYourQueue, match="Only members of the queue “Legal”"):
         claim_review(reviews[0], actor=reviewer(project))
     assert Review.objects.get(pk=reviews[0].pk).state == "waiting"
     claim_review(reviews[0], actor=lawyer)
@@ -184,7 +184,7 @@ def test_what_is_assigned_is_theirs_whichever_queue_it_is_in_but_only_an_admin_a
 ) -> None:
     bert = reviewer(project, name="bert")
     admin = reviewer(project, role=Role.ADMIN, name="admin")
-    with pytest.raises(InvalidInput, match="queue for others"):
+    with pytest.raises(InvalidInput, match="not a member of the queue"):
         assign_review(reviews[0], AssignInput(to="bert"), actor=bert)
     review = Review.objects.get(pk=reviews[0].pk)
     assert [user.username for user in assignable(review, actor=bert)] == ["lawyer"]
@@ -203,7 +203,7 @@ def test_of_a_bulk_decision_what_is_in_a_queue_for_others_fails_alone_with_the_r
     work_through(bulk.pk)
     item = BulkItem.objects.get()
     assert item.state == "failed"
-    assert "is for its members" in item.error
+    assert "can review its items" in item.error
 
 
 @pytest.mark.django_db(transaction=True)

@@ -70,7 +70,6 @@ def test_a_tool_that_is_not_on_the_list_is_the_wrong_tool(error: str, tools: tup
     found = by_memory_or_rules(failed, None, judged_remedy(failed))
     assert found is not None
     assert (found.error_type, found.action.remedy) == (ErrorType.WRONG_TOOL, Remedy.SWITCH_TOOL)
-    assert found.action.fallback_tool == (SEARCH.name if tools else None)
 
 
 @pytest.mark.usefixtures("_worker")

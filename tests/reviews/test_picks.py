@@ -97,7 +97,7 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(pick:
     assert "1 of 7 tests that the model wrote pass." in pick.why
     revise, actor = VerdictName.REVISE, Actor(user=given.member(pick.project))
     cases: list[tuple[str, dict[str, Any], str]] = [
-        ("approve", {"attempt": 2}, "Approving keeps attempt 1"),
+        ("approve", {"attempt": 2}, "Approving selects attempt 1"),
         ("approve", {"verdict": revise}, "Approving selects attempt 1 with PASS"),
         ("approve", {"score": 99}, "Approving selects attempt 1 with PASS"),
         ("overrule", {"verdict": VerdictName.PASS, "attempt": 3}, "no attempt 3; it made 1, 2"),

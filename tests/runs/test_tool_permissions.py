@@ -183,7 +183,7 @@ def test_a_fork_from_the_call_on_asks_the_reviewer_anew(project: Project, bank: 
     fork = advanced(fork_run(run, ForkInput(from_step=paid.seq), actor=Actor(user=given.user())))
 
     assert (fork.waiting_for, len(bank.heard)) == ("tool_call", 1)
-    assert "a reviewer approved the call of pay_invoice once" in fork.fork_note
+    assert "a reviewer allowed the call of pay_invoice once" in fork.fork_note
     later = advanced(fork_run(run, ForkInput(from_step=paid.seq + 1), actor=Actor(user=given.user())))
     assert (later.outcome, len(bank.heard)) == ("succeeded", 1)
 

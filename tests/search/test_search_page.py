@@ -58,7 +58,7 @@ def test_a_link_leads_to_all_of_a_kind(client: Client) -> None:
         given.submitted_run(project, objective=f"Boil kettle {number}")
     client.force_login(given.member(project))
     page = client.get("/p/many/search/", {"q": "kettle & boil"}).text
-    assert "All 7 in “Runs”" in page
+    assert "View all 7 in “Runs”" in page
     link = re.search(r'found-all" href="([^"]+)"', page)
     assert link
     assert len(client.get(link[1]).context["runs"]) == 7

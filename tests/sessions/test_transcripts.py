@@ -127,7 +127,7 @@ def test_a_gap_other_turns_and_turns_after_the_end_are_refused(agent: Caller) ->
     agent.post(f"transcripts/{session}/end")
     late = post(agent, session, "c")
     then.refused(late, 409)
-    assert "has ended" in late.body["detail"]
+    assert "session ended" in late.body["detail"]
     assert TranscriptTurn.objects.count() == 2
 
 

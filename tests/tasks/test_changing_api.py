@@ -70,7 +70,7 @@ def test_a_task_goes_with_all_that_came_of_it(admin: Caller) -> None:
     assert admin.get(f"runs/{kept.pk}").status == 200
     refused = delete(admin, run.task_id)
     then.refused(refused, 409)
-    assert "Cancel it first" in refused.body["detail"]
+    assert "Cancel the run" in refused.body["detail"]
     assert admin.post(f"runs/{run.pk}/cancel").status == 200
     assert delete(admin, run.task_id).status == 204
     assert not Run.objects.filter(pk=run.pk).exists()

@@ -71,7 +71,7 @@ def test_what_the_desk_offers_no_longer_is_refused_though_the_project_allows_it(
     settings.LLM_OFFERED_MODELS = []
     refused = caller.post("tasks", {"objective": "x", "models": {"critic": "scripted/chosen-strict"}})
     assert then.named_fields(refused) == ["models.critic"]
-    assert "none: an admin chooses them" in refused.body["errors"][0]["message"]
+    assert "none (an admin sets them" in refused.body["errors"][0]["message"]
 
 
 def test_the_desk_offers_what_it_is_configured_with_and_what_is_named(settings: Settings) -> None:

@@ -87,7 +87,7 @@ def test_the_rule_is_switched_on_where_nothing_is_doubled_and_off_again(client: 
     first, second = (hand_in(caller).body["id"] for _ in range(2))
     page = admin.post("/p/set/settings/", TYPED | {"unique_external_ids": "on"})
     assert page.status_code == 400
-    assert "Several tasks have the same external id: job-1 (2)." in page.text
+    assert "Several tasks share an external id: job-1 (2)." in page.text
     assert not Project.objects.get(slug="set").unique_external_ids
     Task.objects.filter(pk=second).delete()
     assert admin.post("/p/set/settings/", TYPED | {"unique_external_ids": "on"}).status_code == 302

@@ -40,7 +40,7 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
             {"objective": "x", "tests": "{not json"},
             "Invalid JSON: Expecting property name enclosed in double quotes, line 1, column 2.",
         ),
-        ({"objective": "x", "mode": "external_loop"}, "Automated test needs something that can check the answer"),
+        ({"objective": "x", "mode": "external_loop"}, "needs something that can check the answer"),
         ({"objective": "x", "mode": "external_loop"}, '<details class="more" open>'),
         ({"objective": "x", "max_iterations": "1.5"}, "A whole number from 1 to 20."),
         (

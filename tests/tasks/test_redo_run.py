@@ -57,7 +57,7 @@ def test_another_attempt_can_be_named_and_one_that_is_not_there_cannot(run: Run)
     spec = redone(run, attempt=1).get_spec()
     assert spec.redo is not None
     assert (spec.redo.content, spec.redo.verdict.value, spec.redo.score) == ("first", "REVISE", 40)
-    with pytest.raises(InvalidInput, match="no such attempt") as refused:
+    with pytest.raises(InvalidInput, match="Attempt not found") as refused:
         redone(run, attempt=7)
     assert refused.value.errors == [{"field": "attempt", "message": "the run has no attempt 7; it made 1, 2"}]
 

@@ -175,7 +175,7 @@ def test_a_blind_opinion_is_hidden_in_pages_exports_and_rest_while_others_still_
     admin = given.logged_in(client, panel.project)
     page = admin.get(PAGE).text
     assert "submitted a blind review" in page
-    assert "hidden until the last of the reviewers has spoken" in page
+    assert "Hidden until all reviewers have decided" in page
     everywhere = [page, streamed(admin, f"{PAGE}audit.csv"), streamed(admin, f"{PAGE}audit.jsonl")]
     everywhere.append(admin.get(PAGE, {"q": SECRET_REASON}).text.replace(f'value="{SECRET_REASON}"', ""))
     caller = given.caller(panel.project, [Scope.ADMIN])
