@@ -7,6 +7,7 @@ on its own even where several are recalled together.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -66,7 +67,7 @@ def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], 
 
 def recorded_exposures(
     project_id: UUID, *, subject: str, drawn: Iterable[tuple[Drawn, bool]]
-) -> tuple[str, tuple[object, ...]]:
+) -> tuple[str, tuple[Any, ...]]:
     """Return the statement, with its values, that records draws, each with whether it is counted.
 
     Of an entry that was drawn for this subject before, the first draw stands.
@@ -138,6 +139,6 @@ def settle(project_id: UUID, *, subject: str, succeeded: bool | None) -> int:
         return int(cursor.rowcount)
 
 
-def settled(project_id: UUID, *, subject: str, succeeded: bool | None) -> tuple[str, tuple[object, ...]]:
+def settled(project_id: UUID, *, subject: str, succeeded: bool | None) -> tuple[str, tuple[Any, ...]]:
     """Return the statement of `settle`, with its values."""
     return SETTLE, (project_id, subject, succeeded, succeeded is not None)

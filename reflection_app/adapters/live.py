@@ -157,7 +157,8 @@ class Doorbell(Courier):
     async def _heard(self, groups: list[str]) -> list[str]:
         """Return those of the groups that any process listens to. Raises RedisError or OSError without a broker."""
         # As the channel layer names them, which has no way to ask.
-        prefix = settings.CHANNEL_LAYERS["default"]["CONFIG"]["prefix"]
+        layer: dict[str, Any] = settings.CHANNEL_LAYERS["default"]
+        prefix = layer["CONFIG"]["prefix"]
         found = await self._asking.pubsub_numsub(*(f"{prefix}__group__{group}" for group in groups))
         return [group for group, (_name, listeners) in zip(groups, found, strict=True) if listeners]
 

@@ -162,7 +162,7 @@ class Best(NamedTuple):
     number: int | None
     is_edited: bool = False
     # Of the first attempt: referee, verdict and score, oldest first.
-    first_verdicts: tuple[tuple[str, str, float | None], ...] = ()
+    first_verdicts: tuple[tuple[int, str, float | None], ...] = ()
 
 
 def best_of(run: Run) -> Best:
@@ -198,7 +198,8 @@ def best_of(run: Run) -> Best:
         made = Attempt.objects.filter(run=run).order_by("is_cut_off", "number").values_list("id", "number")
         pick = picks.values_list("result__attempt", flat=True).first()
         kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
-        return Best(*(kept or (None, None)), first_verdicts=first)
+        best_id, best_number = kept or (None, None)
+        return Best(best_id, best_number, first_verdicts=first)
     ids = {number: attempt_id for attempt_id, number, *_ in judged}
     judgements = []
     for _, number, referee, verdict, score, requirements, *_ in judged:

@@ -42,7 +42,7 @@ from reflection_app.runs.following import StepCommit, follows_from
 from reflection_app.runs.models import VOID, Run, Verdict
 
 # Referee, verdict and score, as their row has them.
-FirstVerdict = tuple[str, str, float | None]
+FirstVerdict = tuple[int, str, float | None]
 
 # How a run's first attempt went, as it is told to the lessons that were drawn for it.
 
@@ -64,7 +64,7 @@ def settle_first_attempt(run: Run) -> None:
 
 def settled_first_attempt(
     run: Run, verdicts: Iterable[FirstVerdict], *, kept: int | None
-) -> tuple[str, tuple[object, ...]]:
+) -> tuple[str, tuple[Any, ...]]:
     """Return the statement that does the same, with its values; `verdicts` are the first attempt's, oldest first."""
     return settled(run.project_id, subject=str(run.pk), succeeded=_first_succeeded(run, verdicts, kept=kept))
 

@@ -88,8 +88,10 @@ def is_due_after(run: Run) -> bool:
     """
     if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED:
         return False
-    names = ("task__reflection", "task__reflector_switches", "task__models_by_role")
-    names += ("project__notebook", "project__models_by_role", "spec__models", "spec__chosen_models")
+    names = (
+        *("task__reflection", "task__reflector_switches", "task__models_by_role"),
+        *("project__notebook", "project__models_by_role", "spec__models", "spec__chosen_models"),
+    )
     row = Run.objects.filter(pk=run.pk).values_list(*names).get()
     mode, switches, of_task, notebook, of_project, of_run, chosen = row
     try:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import django
+import httpx
 import psycopg
 
 from tests.load.machine import cpu_by_role, cpu_s, describe_machine
@@ -33,6 +34,9 @@ AT_ONCE = 50
 THREADS = 128
 QUICK_RUNS = 60
 WITHIN_S = 900
+CONNECTIONS = 16
+# Idle is: less than this share of a core, this many times in a row.
+MOST_IDLE_SHARE, LOOK_S, QUIET_LOOKS = 0.25, 4.0, 2
 GOAL = 7.0
 MODEL = "openai/bench"
 SCHEMA: dict[str, Any] = {"type": "object", "required": ["depth_m"], "properties": {"depth_m": {"type": "number"}}}
@@ -108,8 +112,10 @@ def measure_on(desk: "Desk", *, runs: int, is_empty: bool) -> Measured:
         # Everything that is imported or read once is there after these.
         for number in range(-8, 0):
             desk.hand_in(**task(number))
+        first_requests(desk)
         wait_until(database, ENDED, 8, desk=desk)
         wait_until(database, LEFT, 0, desk=desk)
+        wait_until_idle(desk)
         processes: dict[str, list[Any]] = json.loads((desk.data / "processes.json").read_text())
         pids = {name: int(found[0]) for name, found in processes.items()}
         before, began = cpu_by_role(pids, supervisor=desk.process.pid), time.monotonic()
@@ -141,6 +147,29 @@ def wait_until(database: psycopg.Connection[Any], query: str, wanted: int, *, de
         if time.monotonic() > deadline:
             raise TimeoutError(f"{row} and not {wanted}: {desk.log.read_text()}")
         time.sleep(0.5)
+
+
+def first_requests(desk: "Desk") -> None:
+    """Ask so many at once that each web process has answered: its first answer costs it seconds of imports."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def ask(_number: int) -> None:
+        httpx.get(f"{desk.api.base_url}tasks", headers=desk.api.headers, timeout=WITHIN_S).raise_for_status()
+
+    with ThreadPoolExecutor(CONNECTIONS) as threads:
+        list(threads.map(ask, range(3 * CONNECTIONS)))
+
+
+def wait_until_idle(desk: "Desk") -> None:
+    """Return once all processes have started: the last ones still import when the first answers requests."""
+    deadline, quiet = time.monotonic() + WITHIN_S, 0
+    while quiet < QUIET_LOOKS:
+        before_s = cpu_s(desk.process.pid)
+        time.sleep(LOOK_S)
+        is_quiet = cpu_s(desk.process.pid) - before_s < MOST_IDLE_SHARE * LOOK_S
+        quiet = quiet + 1 if is_quiet else 0
+        if time.monotonic() > deadline:
+            raise TimeoutError("the server did not become idle")
 
 
 def task(number: int) -> dict[str, Any]:
