@@ -115,8 +115,15 @@ def test_tokens_that_nobody_told_are_counted_and_marked(configured: Configured, 
 
 @WAYS
 def test_what_a_provider_tells_beside_its_answer_is_kept(configured: Configured, is_streamed: bool) -> None:
-    tokens = {"prompt_tokens": 100, "completion_tokens": 40, "cached_tokens": 64, "reasoning_tokens": 30}
-    answer = answered(configured, Reply("x", reasoning="So.\n\nIt is.", **tokens), is_streamed=is_streamed)
+    reply = Reply(
+        "x",
+        reasoning="So.\n\nIt is.",
+        prompt_tokens=100,
+        completion_tokens=40,
+        cached_tokens=64,
+        reasoning_tokens=30,
+    )
+    answer = answered(configured, reply, is_streamed=is_streamed)
     assert (answer.cached_tokens, answer.reasoning_tokens, answer.is_estimated) == (64, 30, False)
     assert (answer.text, answer.reasoning) == ("x", "So.\n\nIt is.")
     untold = answered(configured, Reply("x"), is_streamed=is_streamed)

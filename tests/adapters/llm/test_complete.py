@@ -28,7 +28,7 @@ def test_the_provider_is_sent_what_was_asked_and_its_answer_comes_back_with_its_
         complete(asking(json_schema=SCHEMA))
     assert (answer.text, answer.model, answer.finish_reason) == ("Hello.", "house-model", "stop")
     assert (answer.prompt_tokens, answer.completion_tokens, answer.tries) == (11, 3, 1)
-    assert (answer.cost_usd, answer.cost_known) == (0, False), "nobody knows the price"
+    assert (answer.cost_usd, answer.cost_known) == (Decimal(0), False), "nobody knows the price"
     plain, in_form = server.requests
     assert plain.body["model"] == "house-model"
     assert [message["role"] for message in plain.body["messages"]] == ["system", "user"]
