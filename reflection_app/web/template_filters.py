@@ -319,7 +319,7 @@ def nav_current(context: Context, name: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def nav_link(context: Context, name: str) -> SafeString:
-    """An entry of the navigation; nothing for a page that the member may not open."""
+    """Return a navigation entry, by the name of its section; nothing for a page that the member may not open."""
     page, desk = all_pages()[name], context["desk"]
     if page.permission is not None and not desk.may[page.permission]:
         return SafeString()
@@ -328,5 +328,5 @@ def nav_link(context: Context, name: str) -> SafeString:
         page.path(desk.project),
         nav_current(context, name),
         icon(page.icon),
-        page.title,
+        page.within or page.title,
     )
