@@ -60,7 +60,7 @@ def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., V
     expect(page.get_by_text("Run outcomes: Succeeded")).to_be_visible()
     is_clean(page, "metrics_behind")
     page.get_by_role("link", name="Back to the metrics").click()
-    expect(page.get_by_role("heading", name="Metrics")).to_be_visible()
+    expect(page.get_by_role("heading", name="Metrics", exact=True)).to_be_visible()
 
 
 def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callable[..., Visitor]) -> None:
