@@ -76,7 +76,7 @@ def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, re
     refused = undo(reviewer, review)
     then.refused(refused, 409)
     assert refused.body["title"] == "Cannot be undone"
-    assert "has been told" in refused.body["detail"]
+    assert "already notified" in refused.body["detail"]
     assert Review.objects.get(pk=review.pk).state == "decided"
 
 
