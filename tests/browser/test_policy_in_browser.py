@@ -46,7 +46,7 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit) -> None:
     expect(page.locator("#rule-2").get_by_role("button", name="Up")).to_be_focused()
     assert names_in(page) == ["", "Low scores", ""]
     page.get_by_role("button", name="Test on last 30 days").click()
-    expect(page.get_by_text("Would have asked for 0 of 4.")).to_be_visible()
+    expect(page.get_by_text("0 of 4")).to_be_visible()
     page.locator('[name="rules.1.agents"]').first.fill("billing")
     page.locator("#rule-1 summary").click()
     page.get_by_label("Random sample, %").first.fill("0")
@@ -54,11 +54,11 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit) -> None:
     expect(page.get_by_text("Enter a number above 0 and at most 100.")).to_be_visible()
     page.get_by_label("Random sample, %").first.fill("100")
     page.get_by_label("Score below").nth(1).press("Enter")
-    expect(page.get_by_text("Would have asked for 3 of 4.")).to_be_visible()
+    expect(page.get_by_text("3 of 4")).to_be_visible()
     assert len(saved().rules) == 2
     assert AuditEntry.objects.count() == 0
     assert problems_of(page) == []
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Saved. Runs that are under way")).to_be_visible()
+    expect(page.get_by_text("Saved.")).to_be_visible()
     assert [rule.name for rule in saved().rules] == ["", "Low scores", ""]
     assert saved().rules[1].agents == ("billing",)

@@ -49,5 +49,5 @@ def test_new_turns_reflections_and_the_end_come_by_themselves(visit: Callable[..
 
     end_transcript(transcript, actor=Actor())
     advance(transcript.run_id)
-    expect(page.get_by_text("Nothing judged it")).to_be_visible()
+    expect(page.get_by_text("not evaluated")).to_be_visible()
     expect(page.locator(".session-tail")).to_have_count(0)

@@ -41,4 +41,4 @@ def test_attempts_that_are_taken_back_vanish_from_an_open_page(visit: Callable[.
     undo_decision(review, actor=actor)
     expect(attempts).to_have_count(1)
     expect(steps).to_have_count(before)
-    expect(run.locator("#run-attempts")).to_contain_text("waiting for a review")
+    expect(run.locator("#run-attempts")).to_contain_text("waiting for review")
