@@ -7,6 +7,15 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
+
+    if sys.argv[1:] == ["up"]:
+        from reflection_app.config.up.desk import run_desk
+
+        try:
+            run_desk()
+        except ImproperlyConfigured as problem:
+            sys.exit(str(problem))
+        return
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
 

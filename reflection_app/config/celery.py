@@ -4,6 +4,9 @@ import os
 
 from celery import Celery
 from celery.signals import beat_init, worker_init
+from click import Option
+
+from reflection_app.config.embedded_beat import EmbeddedBeat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
 
@@ -11,6 +14,10 @@ app = Celery("reflection_desk")
 # "Current" holds for one thread only; pages and tasks enqueue from others.
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
+app.user_options["worker"].add(
+    Option(["--with-beat"], metavar="FILE", help="also send the repeated tasks, remembered in this schedule file")
+)
+app.steps["worker"].add(EmbeddedBeat)
 app.autodiscover_tasks(["reflection_app.runs"], related_name="jobs")
 app.autodiscover_tasks(["reflection_app.config"], related_name="jobs")
 

@@ -1,11 +1,12 @@
 """Celery's tasks that carry out actions. They stand above the actions, which ask for them by name."""
 
+import logging
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from celery import shared_task
+from celery import current_app, shared_task
 from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import transaction
@@ -18,6 +19,7 @@ from reflection_app.alerts.sending import due_channels
 from reflection_app.alerts.sending import send_due as send_due_to_channel
 from reflection_app.attachments.keeping import sweep_unused
 from reflection_app.comparisons.claiming import comparisons_without_right
+from reflection_app.config.schedule import REPEAT
 from reflection_app.core.audit import Actor
 from reflection_app.core.rights import review_right_ended
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
@@ -34,6 +36,8 @@ from reflection_app.sessions.traces import assemble_due, forget_spans
 from reflection_app.teams.notifications import send_waiting_mail
 from reflection_app.teams.retention import begin_due_retention, carry_out_retention, deleted_projects, take_project_away
 from reflection_app.teams.webhook_sending import due_webhooks, send_due, switch_off_forgotten
+
+log = logging.getLogger(__name__)
 
 JOBS = "reflection_app.config.jobs"
 # Actions that a message asks for as they are. Each may come twice, and does nothing the second time.
@@ -87,6 +91,16 @@ MOST_BATCHES = 20
 SENT_WITHIN_S = 10
 # Of the threads that advance runs, this share at most waits for receivers of webhooks.
 receivers = threading.BoundedSemaphore(max(2, settings.WORKER_CONCURRENCY // 4))
+
+
+@shared_task(name=REPEAT)
+def repeat(*tasks: str) -> None:
+    """Carry out these tasks one after the other. One that fails keeps none of the others from it."""
+    for task in tasks:
+        try:
+            current_app.tasks[task]()
+        except Exception:
+            log.exception("%s failed", task)
 
 
 @shared_task(name="reflection_app.config.jobs.sweep_bulk")

@@ -28,11 +28,10 @@ REPEATED = (
     ("config.jobs.sweep_bulk", FRESH, 30.0, 30),
     ("config.jobs.sweep_imports", FRESH, 30.0, 30),
     ("config.jobs.embed_entries", NOTEBOOK, 10.0, 10),
-    ("config.jobs.send_webhooks", WEBHOOKS, 2.0, 10),
-    ("config.jobs.send_channels", WEBHOOKS, 5.0, 10),
-    ("runs.jobs.begin_looking_back", LOOKING_BACK, 5.0, 5),
+    ("config.jobs.send_webhooks", WEBHOOKS, 3.0, 10),
+    ("config.jobs.send_channels", WEBHOOKS, 3.0, 10),
+    ("runs.jobs.begin_looking_back", HOUSEKEEPING, 5.0, 5),
     ("config.jobs.index_entries", HOUSEKEEPING, 60.0, 60),
-    ("config.jobs.compare_entries", HOUSEKEEPING, 10.0, 10),
     ("config.jobs.sum_recalls", HOUSEKEEPING, 5.0, 5),
     ("config.jobs.figure_runs", HOUSEKEEPING, 5.0, 5),
     ("config.jobs.assemble_traces", HOUSEKEEPING, 5.0, 5),
@@ -49,6 +48,8 @@ REPEATED = (
 )
 QUEUE_OF = {task: queue for task, queue, _every_s, _expires_s in REPEATED} | {
     "runs.jobs.sweep": SWEEP,
+    # Asked for after each embedding.
+    "config.jobs.compare_entries": HOUSEKEEPING,
     "config.jobs.send_to_webhook": WEBHOOKS,
     "config.jobs.send_to_channel": WEBHOOKS,
     "config.jobs.work_retention": HOUSEKEEPING,
@@ -57,10 +58,24 @@ QUEUE_OF = {task: queue for task, queue, _every_s, _expires_s in REPEATED} | {
 ROUTES = {f"reflection_app.{task}": {"queue": queue} for task, queue in QUEUE_OF.items()}
 
 
+# Carries out several repeated tasks that one message asks for.
+REPEAT = "reflection_app.config.jobs.repeat"
+
+
 def beat_schedule(sweep_interval_s: float) -> dict[str, dict[str, Any]]:
-    """What beat asks the workers for, and how often. What nobody took in time is not done twice as much later."""
-    repeated = (("runs.jobs.sweep", SWEEP, sweep_interval_s, 60), *REPEATED)
+    """Return Celery's beat schedule. A message that no worker takes in time expires, and the next one follows.
+
+    Tasks of one queue and interval share a message: an idle server spends most of its CPU on sending and taking them.
+    """
+    together: dict[tuple[str, float, int], list[str]] = {}
+    for task, queue, every_s, expires_s in (("runs.jobs.sweep", SWEEP, sweep_interval_s, 60), *REPEATED):
+        together.setdefault((queue, every_s, expires_s), []).append(f"reflection_app.{task}")
     return {
-        task: {"task": f"reflection_app.{task}", "schedule": every_s, "options": {"expires": expires_s}}
-        for task, _queue, every_s, expires_s in repeated
+        f"{queue}, every {every_s:g} s": {
+            "task": REPEAT if len(tasks) > 1 else tasks[0],
+            "args": tasks if len(tasks) > 1 else (),
+            "schedule": every_s,
+            "options": {"queue": queue, "expires": expires_s},
+        }
+        for (queue, every_s, expires_s), tasks in together.items()
     }

@@ -66,26 +66,40 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
         # What could not connect is given up soon: the next request then tries anew, and not minutes after an outage.
         given_up_s = {"timeout": 10, "reconnect_timeout": 2}
         pool["pool"] = {"min_size": 1, "max_size": pool_size, "check": check_connection, **given_up_s}
-        pool["application_name"] = f"reflection-desk {os.getpid()} {socket.gethostname()}"
+        pool["application_name"] = _name_of_process()
     common: dict[str, Any] = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0,
         "OPTIONS": pool,
     }
     if not url:
+        _rename_after_fork(pool)
         return common | {"NAME": "desk", "USER": "postgres", "HOST": str(socket_dir(data_dir))}
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
         raise ImproperlyConfigured("DATABASE_URL must look like postgresql://user:password@host:5432/name")
     query = LOST_WITHIN | dict(parse_qsl(parts.query))
+    host = query.pop("host", parts.hostname or "")
+    options = common["OPTIONS"] | query
+    _rename_after_fork(options)
     return common | {
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": query.pop("host", parts.hostname or ""),
+        "HOST": host,
         "PORT": str(parts.port or ""),
-        "OPTIONS": common["OPTIONS"] | query,
+        "OPTIONS": options,
     }
+
+
+def _name_of_process() -> str:
+    return f"reflection-desk {os.getpid()} {socket.gethostname()}"
+
+
+def _rename_after_fork(options: dict[str, Any]) -> None:
+    """The connections of a forked process bear its own number. A name of the operator's choosing stays."""
+    if options.get("application_name") == _name_of_process():
+        os.register_at_fork(after_in_child=lambda: options.update(application_name=_name_of_process()))
 
 
 def broker_url(url: str, *, data_dir: Path, celery: bool = False) -> str:

@@ -435,7 +435,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = FRESH
 LOOKING_BACK_QUEUE = LOOKING_BACK
 # A broker that hangs must not hang a request whose task is committed already; the sweep asks again. A worker, which
-# waits at its queues for a second at a time, has more (runs/jobs.py). Without `max_retries` kombu tries for ten seconds
+# waits at its queues for seconds at a time, has more (runs/jobs.py). Without `max_retries` kombu tries for ten seconds
 # to connect, also where a message is sent with `retry=False`.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 0.7, "socket_connect_timeout": 0.7, "max_retries": 0}
 CELERY_TASK_QUEUES = QUEUES

@@ -72,7 +72,7 @@ def _whole_vectors(texts: Sequence[str]) -> Sequence[Sequence[float]]:
 def compare_due() -> int:
     """How many entries were compared; none where another worker is at it. One that cannot be keeps no other from it."""
     turn = Turn(TURN)
-    if not turn.take():
+    if not due(timezone.now(), limit=1) or not turn.take():
         return 0
     until, compared = time.monotonic() + WORKS_FOR_S, 0
     model = WheelsModel(_whole_vectors, wheels_file()) if screening_model() else None
@@ -208,7 +208,7 @@ SCREEN_TURN = "screen-entries:turn"
 def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
     """Reads what waits for it, for a while; whether there is more. Nothing where another worker is at it."""
     turn = Turn(SCREEN_TURN)
-    if screening_model() is None or not turn.take():
+    if screening_model() is None or not unread(limit=1) or not turn.take():
         return False
     until = time.monotonic() + works_for_s
     is_first = True

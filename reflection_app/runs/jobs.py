@@ -5,7 +5,9 @@ import random
 import sys
 import threading
 from collections import defaultdict
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,12 +15,12 @@ from celery import current_app, shared_task
 from celery.signals import celeryd_init, worker_ready, worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import ChannelError
 
 from reflection_app.adapters.live import ring
-from reflection_app.adapters.llm import warm_up
+from reflection_app.adapters.llm import preload
 from reflection_app.adapters.llm.embedding import NO_MODEL, embedding_model
 from reflection_app.adapters.llm.question_vectors import prepare_questions, serving
 from reflection_app.core.connections import released
@@ -105,24 +107,29 @@ def _take_back(run_id: UUID, until: datetime, *, deaths_of_others: int) -> bool:
     return not delay_s
 
 
-def find_unclaimed(*, fresh: bool = True, beside_a_queue: bool = False) -> list[UUID]:
+def find_unclaimed(*, fresh: bool = True, beside_a_queue: Callable[[], bool] = lambda: False) -> list[UUID]:
     """Fresh runs, or those that look back, that nobody claimed in time though they are queued or have waited enough.
 
     Asking twice is harmless: only one claim succeeds. `beside_a_queue` of messages that wait their turn, it is all that
     nobody asked for yet, and a few of the others, asked for longest ago.
     """
     now = timezone.now()
-    silent = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=now - timedelta(seconds=settings.ENQUEUE_LOST_AFTER_S))
-    due = Q(not_before__isnull=True) | Q(not_before__lte=now)
-    such = NOT_OF_THE_DESK if fresh else ~NOT_OF_THE_DESK
-    found = Run.objects.filter(silent, due, such, state__in=CLAIMABLE)
-    asked = found.filter(enqueued_at__isnull=False).order_by("enqueued_at")
-    run_ids = [
-        *found.filter(enqueued_at__isnull=True).values_list("pk", flat=True)[:MOST_AT_ONCE],
-        *asked.values_list("pk", flat=True)[: MOST_BESIDE_A_QUEUE if beside_a_queue else MOST_AT_ONCE],
-    ]
+    found = _unclaimed(now).filter(NOT_OF_THE_DESK if fresh else ~NOT_OF_THE_DESK)
+    asked = list(
+        found.filter(enqueued_at__isnull=False).order_by("enqueued_at").values_list("pk", flat=True)[:MOST_AT_ONCE]
+    )
+    # The broker is asked for its queue only where that makes a difference: sweeps come every two seconds.
+    if len(asked) > MOST_BESIDE_A_QUEUE and beside_a_queue():
+        del asked[MOST_BESIDE_A_QUEUE:]
+    run_ids = [*found.filter(enqueued_at__isnull=True).values_list("pk", flat=True)[:MOST_AT_ONCE], *asked]
     Run.objects.filter(pk__in=run_ids, state__in=CLAIMABLE).update(enqueued_at=now)
     return run_ids
+
+
+def _unclaimed(now: datetime) -> QuerySet[Run]:
+    silent = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=now - timedelta(seconds=settings.ENQUEUE_LOST_AFTER_S))
+    due = Q(not_before__isnull=True) | Q(not_before__lte=now)
+    return Run.objects.filter(silent, due, state__in=CLAIMABLE)
 
 
 EMBED_ENTRIES = "reflection_app.config.jobs.embed_entries"
@@ -133,8 +140,9 @@ EMBED_DELAY_S = 0.5
 
 @celeryd_init.connect
 def wait_longer_for_the_broker(conf: Any, **_: object) -> None:
-    """Longer than a worker waits at its queues at a time, which is a second, and less than a run may be late."""
-    conf.broker_transport_options = conf.broker_transport_options | {"socket_timeout": 4, "socket_connect_timeout": 4}
+    """Longer than a worker waits at its queues at a time, and less than a run may be late."""
+    waits = {"polling_interval": 2, "socket_timeout": 4, "socket_connect_timeout": 4}
+    conf.broker_transport_options = conf.broker_transport_options | waits
 
 
 @worker_ready.connect
@@ -147,7 +155,7 @@ def start_background_work(**_: object) -> None:
     # Gives other processes the vectors of their questions: only workers have the model and its keys.
     serving.start()
     # The model library; the first question's vector; the answers on disk.
-    for work in (warm_up, prepare_questions, _offer_once):
+    for work in (preload, prepare_questions, _offer_once):
         threading.Thread(target=work, name=work.__name__, daemon=True).start()
 
 
@@ -191,11 +199,18 @@ def sweep() -> None:
     found = take_back_expired()
     # Before anybody asks for the runs: else their next worker, on another machine, would pay once more.
     offer_spooled()
-    for queue, fresh in ((settings.CELERY_TASK_DEFAULT_QUEUE, True), (settings.LOOKING_BACK_QUEUE, False)):
+    queues = ((settings.CELERY_TASK_DEFAULT_QUEUE, True), (settings.LOOKING_BACK_QUEUE, False))
+    # One statement where nobody waits, as every two seconds on an idle server.
+    for queue, fresh in queues if _unclaimed(timezone.now()).exists() else ():
         # While messages lie in the queue, most runs are not lost but waiting their turn; asking would only add to it.
-        found += find_unclaimed(fresh=fresh, beside_a_queue=queue_length(queue) >= settings.WORKER_CONCURRENCY)
+        found += find_unclaimed(fresh=fresh, beside_a_queue=partial(is_long, queue))
     for run in Run.objects.only("project_id", "mode").filter(pk__in=found):
         enqueue(run)
+
+
+def is_long(queue: str) -> bool:
+    """Return True if more messages wait in the queue than a worker takes at once."""
+    return queue_length(queue) >= settings.WORKER_CONCURRENCY
 
 
 def queue_length(queue: str) -> int:

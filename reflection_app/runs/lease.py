@@ -10,6 +10,7 @@ its session, and its runs until their lease runs out.
 
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -87,6 +88,14 @@ class LeaseLost(Exception):
 
 # What the tokens of this process begin with: who dies takes all its runs with it, and they are told by this.
 PROCESS = uuid4().bytes[:8]
+
+
+def _name_process() -> None:
+    global PROCESS  # noqa: PLW0603 - one per process; forked workers inherit their parent's
+    PROCESS = uuid4().bytes[:8]
+
+
+os.register_at_fork(after_in_child=_name_process)
 
 
 @dataclass(frozen=True)
@@ -185,6 +194,8 @@ class LeaseKeeper:
         """
         with self._changed:
             tokens = list(self._tokens)
+        if not tokens:
+            return 0
         own = _unpooled_connection()
         try:
             return _renew(tokens, by=own)

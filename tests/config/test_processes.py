@@ -1,12 +1,13 @@
 import re
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from celery import current_app
 from pytest_django.fixtures import Settings
 
 from reflection_app.config import jobs
-from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUE_OF, QUEUES, SWEEP, beat_schedule
+from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUE_OF, QUEUES, REPEATED, SWEEP, beat_schedule
 from reflection_app.config.up import processes
 from reflection_app.config.up.processes import Command
 
@@ -35,7 +36,11 @@ def web(shared: dict[str, str]) -> Command:
     return processes.web(shared, listener=7)[-1]
 
 
-@pytest.mark.parametrize("command", [web, processes.beat, processes.first_start])
+def app(shared: dict[str, str]) -> Command:
+    return processes.fork_server(processes.APP, shared, channel=9)
+
+
+@pytest.mark.parametrize("command", [web, app, processes.prepare, processes.first_start])
 def test_processes_other_than_the_worker_see_settings_and_no_provider_keys(command: object) -> None:
     assert callable(command)
     seen = command(processes.shared_environment(local_model_url="")).env
@@ -67,10 +72,43 @@ def test_every_queue_has_its_workers_and_only_the_last_looks_back(settings: Sett
         assert len({command.name for command in started}) == number
 
 
+def test_one_worker_has_beat_which_is_the_last(settings: Settings) -> None:
+    for number in (1, 2, 4):
+        settings.WORKER_PROCESSES = number
+        started = workers(processes.shared_environment(local_model_url=""))
+        assert ["--with-beat" in command.argv for command in started] == [*[False] * (number - 1), True]
+
+
+def test_workers_are_forked_from_the_process_with_provider_keys_and_all_others_from_the_one_without() -> None:
+    shared = processes.shared_environment(local_model_url="")
+    with_models = processes.fork_server(processes.APP_WITH_MODELS, shared, channel=9)
+    assert with_models.env.items() >= SECRETS.items()
+    assert {worker.forked_from for worker in workers(shared)} == {with_models.name}
+    others = (with_models, web(shared), processes.prepare(shared), processes.first_start(shared))
+    assert {command.forked_from for command in others} == {app(shared).name}
+    assert not app(shared).forked_from
+
+
 def test_all_that_is_asked_for_again_and_again_has_a_queue_that_somebody_works_at() -> None:
     assert jobs.__name__ == "reflection_app.config.jobs"  # imported, and so are its tasks
-    tasks = {f"reflection_app.{name}" for name in QUEUE_OF} | {entry["task"] for entry in beat_schedule(5).values()}
+    schedule = beat_schedule(5).values()
+    tasks = {f"reflection_app.{name}" for name in QUEUE_OF} | {entry["task"] for entry in schedule}
     assert tasks <= {name for name in current_app.tasks if name.startswith("reflection_app.")}
+    sent = [(task, entry["options"]["queue"]) for entry in schedule for task in entry["args"] or [entry["task"]]]
+    queues = {f"reflection_app.{task}": queue for task, queue, _every_s, _expires_s in REPEATED}
+    assert dict(sent) == queues | {"reflection_app.runs.jobs.sweep": SWEEP}
+    assert len(dict(sent)) == len(sent)
+
+
+def test_repeated_tasks_that_share_a_message_do_not_share_a_failure(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[str] = []
+    tasks = {"one": lambda: done.append("one"), "fails": lambda: done[5], "two": lambda: done.append("two")}
+    monkeypatch.setattr(jobs, "current_app", SimpleNamespace(tasks=tasks))
+    jobs.repeat("one", "fails", "two")
+    assert done == ["one", "two"]
+    assert "fails failed" in caplog.text
 
 
 def test_a_provider_key_without_a_model_is_noticed() -> None:

@@ -14,11 +14,11 @@ def describe_machine() -> str:
 
 def cpu_s(*pids: int) -> float:
     """Seconds of CPU of these processes, of all below them and of what of these has ended; on Linux."""
-    return _cpu_s(_stats(), *pids)
+    return _cpu_s(read_stats(), *pids)
 
 
-def _stats() -> dict[int, list[str]]:
-    """Return the fields of each process's stat, from its state on."""
+def read_stats() -> dict[int, list[str]]:
+    """Return the fields of each process's stat, from its state on; on Linux."""
     stats: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -45,7 +45,16 @@ ROLES = ("worker", "behind", "web", "postgres", "valkey", "beat")
 
 def cpu_by_role(pids: Mapping[str, int], *, supervisor: int) -> dict[str, float]:
     """Seconds of CPU by role; `pids` by the names in processes.json. What has no role is the supervisor's."""
-    stats = _stats()
+    stats = read_stats()
     of_role = {role: [pid for name, pid in pids.items() if name.startswith(role)] for role in ROLES}
     spent = {role: _cpu_s(stats, *found) for role, found in of_role.items()}
     return spent | {"supervisor": _cpu_s(stats, supervisor) - sum(spent.values())}
+
+
+def pss_mb(pid: int) -> float:
+    """Return a process's proportional set size in MB: what it shares counts by its part. On Linux."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)

@@ -352,7 +352,7 @@ def test_what_was_lost_is_asked_for_again_also_beside_a_long_queue() -> None:
     Run.objects.update(enqueued_at=timezone.now() - timedelta(hours=1))
     Run.objects.filter(pk=lost.pk).update(enqueued_at=timezone.now() - timedelta(hours=5))
     Run.objects.filter(pk=never_asked.pk).update(enqueued_at=None)
-    found = find_unclaimed(beside_a_queue=True)
+    found = find_unclaimed(beside_a_queue=lambda: True)
     assert len(found) == MOST_BESIDE_A_QUEUE + 1
     assert {lost.pk, never_asked.pk} <= set(found)
-    assert len(find_unclaimed(beside_a_queue=True)) == len(waiting) - MOST_BESIDE_A_QUEUE + 1
+    assert len(find_unclaimed(beside_a_queue=lambda: True)) == len(waiting) - MOST_BESIDE_A_QUEUE + 1

@@ -13,6 +13,7 @@ from reflection_app.adapters.llm.errors import (
     TextRefused,
 )
 from reflection_app.adapters.llm.gateway import complete, warm_up
+from reflection_app.adapters.llm.litellm_import import preload
 from reflection_app.adapters.llm.roles import LOCAL_MODEL, can_look_back, model_for
 from reflection_app.loops.values import Message
 
@@ -34,6 +35,7 @@ __all__ = [
     "embed",
     "embedding_model",
     "model_for",
+    "preload",
     "screening_model",
     "warm_up",
     "wheels_file",

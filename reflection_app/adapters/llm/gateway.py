@@ -161,7 +161,7 @@ def given_up(fault: Fault, *, tries: int, refusal: type[ModelRefused] = ModelRef
 
 
 def warm_up() -> None:
-    """Imports litellm, so that the first call does not pay for it. Workers call this when they start."""
+    """Imports litellm, so that the first call does not pay for it."""
     litellm()
 
 

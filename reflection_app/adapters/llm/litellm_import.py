@@ -11,10 +11,24 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from typing import Any
 
 # These loggers print requests: prompts, addresses, sometimes headers.
 TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "litellm", "openai", "httpx", "httpcore", "aiohttp")
+
+# What litellm and OpenAI's client import at a first call: a second of CPU, which on a busy machine may use up the
+# call's deadline. The version is pinned.
+OF_A_FIRST_CALL = (
+    "openai.resources",
+    "openai.lib.streaming",
+    "litellm.proxy._types",
+    "litellm._service_logger",
+    "litellm.llms.openai.openai",
+    "litellm.llms.openai.chat.gpt_transformation",
+    "litellm.litellm_core_utils.default_encoding",
+    "anyio._backends._asyncio",
+)
 
 _lock = threading.Lock()
 _litellm: Any = None
@@ -28,6 +42,13 @@ def litellm() -> Any:
             if _litellm is None:
                 _litellm = _import()
     return _litellm
+
+
+def preload() -> None:
+    """Import litellm and all that a first call would import. Starts no thread and opens no connection."""
+    litellm()
+    for name in OF_A_FIRST_CALL:
+        import_module(name)
 
 
 def log_nothing_of_this_task() -> None:

@@ -116,13 +116,15 @@ def asked(question: str, *, model: str, timeout_s: float) -> list[float] | None:
     return unpacked(_bytes(answer[1])) if answer is not None else None
 
 
-def serve_next(*, wait_s: float) -> None:
-    """Answers the next question, if one comes within `wait_s`. Raises RedisError, or OSError, without a broker."""
+def next_question(*, wait_s: float) -> str | None:
+    """Return the name of the next question, or None if none comes within `wait_s`. Raises RedisError or OSError."""
     broker().set(SERVED, b"1", ex=MARK_LASTS_S)
     taken = broker(math.ceil(wait_s)).blpop([QUESTIONS], timeout=wait_s)
-    if taken is None:
-        return
-    name = _bytes(taken[1]).decode()
+    return _bytes(taken[1]).decode() if taken else None
+
+
+def answer(name: str) -> None:
+    """Give the asker of this question its vector. Raises RedisError or OSError without a broker."""
     patience_ms = broker().pttl(_question_key(name))
     waiting = broker().getdel(_question_key(name))
     if waiting is None or patience_ms <= 0:
@@ -230,50 +232,70 @@ def _is_off() -> bool:
 
 
 class Serving:
-    """Answers the questions of other processes, from threads of its own, between `start` and `stop`."""
+    """Answers the questions of other processes, between `start` and `stop`: one thread waits, others compute."""
 
     # While a provider's model takes its time over one, others can be asked about.
-    THREADS = 4
-    LOOK_EVERY_S = 1.0
+    AT_ONCE = 4
+    WAITS_S = 2.0
 
     def __init__(self) -> None:
         self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._thread: threading.Thread | None = None
+        self._free = threading.BoundedSemaphore(self.AT_ONCE)
         # Set by a command that asks for itself alone.
         self.is_alone = False
 
     @property
     def is_on(self) -> bool:
         """Whether this process has the model, and computes its own questions."""
-        return self.is_alone or bool(self._threads)
+        return self.is_alone or self._thread is not None
 
     def start(self) -> None:
         """Begins to serve."""
         self._stop.clear()
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"embed-questions-{number}", daemon=True)
-            for number in range(self.THREADS)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._thread = threading.Thread(target=self._serve, name="embed-questions", daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """Takes no more questions; returns once those that were taken are answered, soon in any case."""
         self._stop.set()
-        for thread in self._threads:
-            thread.join(timeout=2 * self.LOOK_EVERY_S)
-        self._threads = []
+        until = time.monotonic() + 2 * self.WAITS_S
+        if self._thread is not None:
+            self._thread.join(timeout=2 * self.WAITS_S)
+        taken = [self._free.acquire(timeout=max(0.0, until - time.monotonic())) for _ in range(self.AT_ONCE)]
+        for _ in filter(None, taken):
+            self._free.release()
+        self._thread = None
 
     def _serve(self) -> None:
         while not self._stop.is_set():
+            if not self._free.acquire(timeout=self.WAITS_S):
+                continue
+            name = None
             try:
-                serve_next(wait_s=self.LOOK_EVERY_S)
+                name = next_question(wait_s=self.WAITS_S)
             except (RedisError, OSError) as error:
-                log.warning("questions of other processes wait, the broker is away: %s", error)
-                self._stop.wait(OUTAGE_LASTS_S)
-            except Exception:
-                # One question that cannot be answered must not leave all others without an answer.
-                log.exception("a question could not be embedded")
+                self._waits_for_broker(error)
+            finally:
+                if name is None:
+                    self._free.release()
+            if name is not None:
+                threading.Thread(target=self._answer, args=(name,), name="embed-question", daemon=True).start()
+
+    def _answer(self, name: str) -> None:
+        try:
+            answer(name)
+        except (RedisError, OSError) as error:
+            self._waits_for_broker(error)
+        except Exception:
+            # One question that cannot be answered must not leave all others without an answer.
+            log.exception("a question could not be embedded")
+        finally:
+            self._free.release()
+
+    def _waits_for_broker(self, error: Exception) -> None:
+        log.warning("questions of other processes wait, the broker is away: %s", error)
+        self._stop.wait(OUTAGE_LASTS_S)
 
 
 serving = Serving()

@@ -8,23 +8,23 @@ import signal
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.conf import settings
-from django.core.management import call_command
-from django.db import OperationalError, ProgrammingError, connections
-from django.db.backends.postgresql.base import DatabaseWrapper
-from django.db.migrations.executor import MigrationExecutor
 
 from reflection_app.config import local_model
 from reflection_app.config.services import socket_dir
-from reflection_app.config.static_files import collect_static
 from reflection_app.config.up import processes
-from reflection_app.config.up.backup import remove_interrupted_restore
-from reflection_app.config.up.engines import postgres_is_ready, prepared_postgres, prepared_valkey, valkey_is_ready
-from reflection_app.config.up.preconditions import free_port, listening_socket
+from reflection_app.config.up.engines import (
+    EmbeddedEngineError,
+    postgres_is_ready,
+    prepared_postgres,
+    prepared_valkey,
+    valkey_is_ready,
+)
+from reflection_app.config.up.preconditions import Refused, free_port, listening_socket, sole_use
 from reflection_app.config.up.processes import Command, JointLog, Register, stop_orphans
 from reflection_app.config.up.supervisor import NotStarted, Supervisor
-from reflection_app.core.migrations import NewerDatabase, check_database_is_not_newer
 
 # Where a browser on this machine finds the desk that `manage.py up` runs, noted for commands beside it.
 
@@ -81,6 +81,7 @@ if __name__ == "__main__":
 # How far a desk goes for a port where nobody said which: others may run on the same machine.
 PORTS_TRIED = 100
 ENGINES = {"valkey", "postgres"}
+FORK_SERVERS = (processes.APP_WITH_MODELS, processes.APP)
 
 
 @dataclass
@@ -133,13 +134,12 @@ class Desk:
             if ignored := processes.names_without_effect(os.environ):
                 self.log.say(f"{', '.join(ignored)} set, without effect: every step is in the run's journal and page")
             shared, behind = self._plan()
+            self._start_fork_servers(shared)
             if not (settings.REDIS_URL and settings.DATABASE_URL):
                 with self.log.step("Engines"):
                     await self._start_engines()
             with self.log.step("Tables"):
-                await asyncio.to_thread(remove_interrupted_restore)
-                async with self.supervisor.saying_who_is_waited_for("the database's tables"):
-                    await asyncio.to_thread(self._migrate)
+                await self._prepare(processes.prepare(shared))
             await asyncio.gather(
                 self._first_start(
                     processes.first_start(shared, address=address(), shows_password=self.log.stream.isatty())
@@ -161,7 +161,7 @@ class Desk:
             await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
 
     def _plan(self) -> tuple[dict[str, str], list[Command]]:
-        """What every process is told, and the processes behind the page: local model (if used), worker and beat."""
+        """What every process is told, and the processes behind the page: local model (if used) and workers."""
         key = secrets.token_urlsafe(24)
         port = 0
         if not settings.LLM_MODEL:
@@ -171,34 +171,27 @@ class Desk:
                 self.log.say("no local model for this platform: set LLM_MODEL, and its provider's key")
         shared = processes.shared_environment(local_model_url=f"http://127.0.0.1:{port}/v1" if port else "")
         model = [processes.local_model(shared, port=port, local_model_key=key)] if port else []
-        return shared, [*model, *processes.workers(shared, local_model_key=key), processes.beat(shared)]
+        return shared, [*model, *processes.workers(shared, local_model_key=key)]
 
-    def _migrate(self) -> None:
-        """The database has this version's tables. Looking is quick; `migrate` with nothing to do is not.
+    def _start_fork_servers(self, shared: dict[str, str]) -> None:
+        # Elsewhere each process is started on its own: system libraries of macOS do not bear a fork.
+        if sys.platform == "linux":
+            for name in (processes.APP, processes.APP_WITH_MODELS):
+                self.supervisor.start_fork_server(name, partial(processes.fork_server, name, shared))
 
-        Raises NotStarted where the database is of a newer version, or cannot be used.
-        """
-        database = connections["default"]
-        assert isinstance(database, DatabaseWrapper)
-        try:
-            check_database_is_not_newer(database)
-            executor = MigrationExecutor(database)
-            if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-                self.log.say("bringing the database up to date")
-                call_command("migrate", verbosity=0, interactive=False)
-        except NewerDatabase as problem:
-            raise NotStarted(str(problem)) from None
-        except (OperationalError, ProgrammingError) as problem:
-            raise NotStarted(f"The database cannot be used: {' '.join(str(problem).split())}") from problem
-        finally:
-            database.close()
-            database.close_pool()
+    async def _prepare(self, command: Command) -> None:
+        """Bring the database and the static files to this version. Raises NotStarted with the reason if that fails."""
+        if processes.APP in self.supervisor.fork_servers:
+            client, _ = self.supervisor.fork_servers[processes.APP]
+            await self.supervisor.wait_until(lambda _pid: client.ready.is_set(), name=processes.APP)
+        code, printed = await self.supervisor.run_once(command)
+        if code:
+            raise NotStarted("\n".join(printed) or "The database could not be prepared; the reason is above.")
 
     async def _start_application(self, web: list[Command], *, behind: list[Command]) -> None:
         # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
         first, *others = web
         with self.log.step("Web"):
-            await asyncio.to_thread(collect_static)
             self.supervisor.start(first)
             # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
             here = address().removeprefix("http://")
@@ -229,8 +222,19 @@ class Desk:
         if self.login:
             self._tell("The desk did not come up. This will be the login when it does:")
         # What uses the engines goes first, and the truth last.
-        await self.supervisor.stop(*self._application())
+        await self.supervisor.stop(*self._application() - set(FORK_SERVERS))
+        for name in FORK_SERVERS:
+            await self.supervisor.stop(name)
         await self.supervisor.stop("valkey")
         await self.supervisor.stop("postgres")
         self.supervisor.register.clear()
         self.log.say("stopped")
+
+
+def run_desk() -> None:
+    """Run the whole desk until it is stopped. Exits with the reason if it cannot start."""
+    try:
+        with sole_use(settings.DATA_DIR):
+            asyncio.run(Desk(log=JointLog(sys.stdout, folder=settings.DATA_DIR / "logs")).run())
+    except (Refused, EmbeddedEngineError, NotStarted) as problem:
+        sys.exit(str(problem))

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from django.conf import settings
 
@@ -46,6 +46,19 @@ class Command:
     patience_s: float = 8.0
     # How far it stands back for others at the processors.
     nice: int = 0
+    # The fork server that it is forked from, where the supervisor runs that; else it is started on its own.
+    forked_from: str = ""
+
+
+class Process(Protocol):
+    """A started process, as asyncio and the fork server give it."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    async def wait(self) -> int: ...
+    def send_signal(self, sign: int, /) -> None: ...
 
 
 def first_in_child(stop: signal.Signals, *, nice: int = 0) -> Callable[[], None]:
@@ -76,7 +89,7 @@ def start_options(command: Command) -> dict[str, Any]:
     return options
 
 
-def send(process: asyncio.subprocess.Process, *, sign: signal.Signals, group: bool = False) -> None:
+def send(process: Process, *, sign: signal.Signals, group: bool = False) -> None:
     """The process (or all of its group) got the signal, or was gone already."""
     try:
         if group:
@@ -87,7 +100,7 @@ def send(process: asyncio.subprocess.Process, *, sign: signal.Signals, group: bo
         return
 
 
-async def stop(process: asyncio.subprocess.Process, *, command: Command) -> None:
+async def stop(process: Process, *, command: Command) -> None:
     """Asks the process to end, waits for its patience, then kills it and whatever it started."""
     send(process, sign=command.stop_signal)
     try:
@@ -124,6 +137,23 @@ INHERITED_BEGINNINGS = ("LC_", "PYTHON")
 WORKER, BEHIND = "worker", "behind"
 # What a worker prints once it takes tasks.
 READY = "worker is ready"
+# Fork servers: one with the application's code, and one forked from that with litellm and the providers' keys.
+APP, APP_WITH_MODELS = "app", "app-llm"
+FORK_SERVER = "reflection_app.config.up.fork_server"
+# All that the processes import, but for what reads files that are made later (config.asgi: static files) and what opens
+# an event loop (daphne.server).
+PRELOADED = (
+    "django:setup",
+    "reflection_app.config.urls",
+    "reflection_app.config.sockets",
+    "reflection_app.config.jobs",
+    "reflection_app.api.mcp.endpoint",
+    "celery.apps.worker",
+    "celery.bin.celery",
+    "autobahn.twisted.websocket",
+    "twisted.web.http",
+)
+LITELLM = "reflection_app.adapters.llm:preload"
 
 
 def seen_by_web(environ: Mapping[str, str]) -> dict[str, str]:
@@ -176,9 +206,31 @@ def web(shared: dict[str, str], *, listener: int, access_log: bool = False) -> l
             env=_public(shared),
             patience_s=3,
             pass_fds=(listener,),
+            forked_from=APP,
         )
         for name in names
     ]
+
+
+def fork_server(name: str, shared: dict[str, str], channel: int) -> Command:
+    """Return the command of the fork server `name`, whose requests come by the socket `channel`."""
+    # Celery's forked workers inherit the filter; set in their own environment it would come too late.
+    public = _public(shared) | {"PYTHONWARNINGS": warnings_of_workers()}
+    with_models = name == APP_WITH_MODELS
+    return _python(
+        *(FORK_SERVER, str(channel), *((LITELLM,) if with_models else PRELOADED)),
+        name=name,
+        env=dict(os.environ) | shared if with_models else public,
+        pass_fds=(channel,),
+        forked_from=APP if with_models else "",
+        # Its children end first, each within its own patience.
+        patience_s=12,
+    )
+
+
+def warnings_of_workers() -> str:
+    """Whether to be root is the owner's choice; Celery would lament it in six lines at every start."""
+    return ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:You're running the worker")))
 
 
 def workers(shared: dict[str, str], *, local_model_key: str) -> list[Command]:
@@ -186,7 +238,7 @@ def workers(shared: dict[str, str], *, local_model_key: str) -> list[Command]:
     fresh = settings.WORKER_PROCESSES - 1
     if not fresh:
         queues = dict.fromkeys((*OF_FRESH_WORKERS, *OF_THE_WORKER_BEHIND))
-        return [_worker(WORKER, shared, queues=queues, local_model_key=local_model_key)]
+        return [_worker(WORKER, shared, queues=queues, local_model_key=local_model_key, with_beat=True)]
     names = [WORKER, *(f"worker-{number}" for number in range(2, fresh + 1))]
     return [
         *(_worker(name, shared, queues=OF_FRESH_WORKERS, local_model_key=local_model_key) for name in names),
@@ -198,6 +250,7 @@ def workers(shared: dict[str, str], *, local_model_key: str) -> list[Command]:
             threads=max(4, settings.WORKER_CONCURRENCY // 4),
             # The processors are there for those who are waited for first.
             nice=5,
+            with_beat=True,
         ),
     ]
 
@@ -210,6 +263,7 @@ def _worker(
     local_model_key: str,
     threads: int = 0,
     nice: int = 0,
+    with_beat: bool = False,
 ) -> Command:
     """The only processes that see provider keys. Runs are durable: one that does not end in time may be killed."""
     # Threads share one process: there is nobody to gossip with, and the broker's own time-outs tell of a lost worker.
@@ -217,18 +271,11 @@ def _worker(
     pool = ("-P", "threads", "-c", str(threads or settings.WORKER_CONCURRENCY))
     # Celery warns of two workers of one name on a machine.
     named = ("-n", f"{name}@%h", "-Q", ",".join(queues))
-    # Whether to be root is the owner's choice; celery would lament it in six lines at every start.
-    warnings = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:You're running the worker")))
-    own = {"LOCAL_MODEL_KEY": local_model_key, "PYTHONWARNINGS": warnings}
+    beat = ("--with-beat", str(settings.DATA_DIR / "beat-schedule")) if with_beat else ()
+    own = {"LOCAL_MODEL_KEY": local_model_key, "PYTHONWARNINGS": warnings_of_workers()}
     environment = dict(os.environ) | shared | own
-    arguments = ("-q", "-A", CELERY, "worker", *named, *pool, *alone, "-l", "WARNING")
-    return _python("celery", *arguments, name=name, env=environment, nice=nice)
-
-
-def beat(shared: dict[str, str]) -> Command:
-    schedule = str(settings.DATA_DIR / "beat-schedule")
-    arguments = ("-q", "-A", CELERY, "beat", "-s", schedule, "--pidfile=", "-l", "WARNING")
-    return _python("celery", *arguments, name="beat", env=_public(shared), patience_s=3)
+    arguments = ("-q", "-A", CELERY, "worker", *named, *pool, *alone, *beat, "-l", "WARNING")
+    return _python("celery", *arguments, name=name, env=environment, nice=nice, forked_from=APP_WITH_MODELS)
 
 
 def local_model(shared: dict[str, str], *, port: int, local_model_key: str) -> Command:
@@ -240,10 +287,19 @@ def local_model(shared: dict[str, str], *, port: int, local_model_key: str) -> C
 
 def first_start(shared: dict[str, str], *, address: str = "", shows_password: bool = False) -> Command:
     """What prints how to log in, when this is the first start of a data folder."""
-    manage = str(settings.BASE_DIR / "manage.py")
     shown = ("--show-password",) if shows_password else ()
-    argv = (sys.executable, manage, "first_start", "--address", address, *shown)
-    return Command(name="first", argv=argv, env=_public(shared), cwd=Path(settings.BASE_DIR))
+    return _manage("first_start", "--address", address, *shown, name="first", shared=shared)
+
+
+def prepare(shared: dict[str, str]) -> Command:
+    """Return the command that brings the database and the static files to this version."""
+    return _manage("prepare", name="prepare", shared=shared)
+
+
+def _manage(*arguments: str, name: str, shared: dict[str, str]) -> Command:
+    manage = str(settings.BASE_DIR / "manage.py")
+    argv = (sys.executable, manage, *arguments)
+    return Command(name=name, argv=argv, env=_public(shared), cwd=Path(settings.BASE_DIR), forked_from=APP)
 
 
 def _public(shared: dict[str, str]) -> dict[str, str]:
@@ -258,6 +314,7 @@ def _python(
     patience_s: float = 8,
     pass_fds: tuple[int, ...] = (),
     nice: int = 0,
+    forked_from: str = "",
 ) -> Command:
     return Command(
         name=name,
@@ -269,13 +326,14 @@ def _python(
         patience_s=patience_s,
         pass_fds=pass_fds,
         nice=nice,
+        forked_from=forked_from,
     )
 
 
 # What the processes of `manage.py up` say: all of it in one log, and of each in a file of its own.
 
 WIDTH = 8
-COLOURS = {"up": 37, "web": 36, "worker": 32, "behind": 32, "beat": 35, "model": 33, "valkey": 31, "postgres": 34}
+COLOURS = {"up": 37, "web": 36, "worker": 32, "behind": 32, "model": 33, "valkey": 31, "postgres": 34}
 READ_SIZE = 65_536
 LAST_LINES = 12
 # As wide as in the Makefile, which fetches the packages.
@@ -372,9 +430,11 @@ class Register:
     path: Path
     entries: dict[str, tuple[int, str, int]] = field(default_factory=dict)
 
-    def note(self, command: Command, *, pid: int) -> None:
+    def note(self, command: Command, *, pid: int, root: Command | None = None) -> None:
+        """Note the process of `command`. A forked one still shows the command line of the fork server `root`."""
         # The arguments tell the process from a stranger that was given its number. The program's name may be rewritten.
-        self.entries[command.name] = (pid, " ".join(command.argv[1:]), int(command.orphan_signal))
+        arguments = " ".join((root or command).argv[1:])
+        self.entries[command.name] = (pid, arguments, int(command.orphan_signal))
         # In one step: who reads it meanwhile, or after a death in mid-write, finds the old one or the new one whole.
         fresh = self.path.with_suffix(".new")
         fresh.write_text(json.dumps(self.entries))

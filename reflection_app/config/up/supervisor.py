@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from reflection_app.config.up.processes import Command, JointLog, Register, send, start_options, stop
+from reflection_app.config.up.fork_client import ForkClient, ForkedProcess
+from reflection_app.config.up.processes import Command, JointLog, Process, Register, send, start_options, stop
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
@@ -31,9 +32,19 @@ class Supervisor:
     # Of one process, each soon after the one before; then it is given up. None: it is tried for ever.
     most_deaths_in_a_row: int | None = None
     stopping: bool = False
-    running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+    running: dict[str, Process] = field(default_factory=dict)
     keepers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
+    fork_servers: dict[str, tuple[ForkClient, Command]] = field(default_factory=dict)
+
+    def start_fork_server(self, name: str, command: Callable[[int], Command]) -> None:
+        """Start the fork server that `command` describes, given the number of its socket's descriptor.
+
+        Until it is ready, the processes that are forked from it wait.
+        """
+        client = ForkClient.open()
+        self.fork_servers[name] = (client, command(client.theirs.fileno()))
+        self.start(self.fork_servers[name][1])
 
     def start(self, command: Command) -> None:
         """The process is started, and started again whenever it ends, until it is stopped."""
@@ -91,6 +102,9 @@ class Supervisor:
         for keeper in keepers:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
+        for name in self.fork_servers.keys() & set(names):
+            client, _ = self.fork_servers.pop(name)
+            client.close()
 
     def kill(self, *names: str) -> None:
         """These processes, and what they started, end at once."""
@@ -100,23 +114,37 @@ class Supervisor:
 
     async def run_once(self, command: Command) -> tuple[int, list[str]]:
         """The exit code and the lines of standard output; what goes to standard error is said at once."""
-        process = await asyncio.create_subprocess_exec(
-            *command.argv,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            **start_options(command),
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            async with self.saying_who_is_waited_for(command.name):
+        async with self.saying_who_is_waited_for(command.name):
+            process = await self._begin(command, separate_errors=True)
+            assert process.stdout is not None
+            assert process.stderr is not None
+            try:
                 printed, _ = await asyncio.gather(
                     process.stdout.read(), self.log.forward(process.stderr, name=command.name)
                 )
                 return await process.wait(), printed.decode(errors="replace").splitlines()
-        except asyncio.CancelledError:
-            await stop(process, command=command)
-            raise
+            except asyncio.CancelledError:
+                await stop(process, command=command)
+                raise
+
+    async def _begin(
+        self, command: Command, *, separate_errors: bool = False
+    ) -> asyncio.subprocess.Process | ForkedProcess:
+        if command.forked_from in self.fork_servers:
+            client, _ = self.fork_servers[command.forked_from]
+            return await client.fork(command, separate_errors=separate_errors)
+        return await asyncio.create_subprocess_exec(
+            *command.argv,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE if separate_errors else asyncio.subprocess.STDOUT,
+            **start_options(command),
+        )
+
+    def _root(self, command: Command) -> Command:
+        """The command whose command line the process shows: a forked one has that of the first fork server."""
+        while command.forked_from in self.fork_servers:
+            command = self.fork_servers[command.forked_from][1]
+        return command
 
     async def _keep(self, command: Command) -> None:
         """Runs the command until it is given up. Cancelled, it ends the process in the command's own way first."""
@@ -135,28 +163,30 @@ class Supervisor:
             delay = min(delay * 2, LONGEST_DELAY_S)
 
     async def _run(self, command: Command) -> int:
-        process = await asyncio.create_subprocess_exec(
-            *command.argv,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            **start_options(command),
-        )
-        self.running[command.name] = process
-        self.register.note(command, pid=process.pid)
-        assert process.stdout is not None
-        forwarding = asyncio.create_task(self.log.forward(process.stdout, name=command.name))
+        client = self.fork_servers[command.name][0] if command.name in self.fork_servers else None
+        if client:
+            client.listen()
         try:
-            return await process.wait()
-        except asyncio.CancelledError:
-            await stop(process, command=command)
-            raise
+            process = await self._begin(command)
+            self.running[command.name] = process
+            self.register.note(command, pid=process.pid, root=self._root(command))
+            assert process.stdout is not None
+            forwarding = asyncio.create_task(self.log.forward(process.stdout, name=command.name))
+            try:
+                return await process.wait()
+            except asyncio.CancelledError:
+                await stop(process, command=command)
+                raise
+            finally:
+                # A grandchild may hold the pipe open; what the process itself said is through by then.
+                await asyncio.wait([forwarding], timeout=1)
+                forwarding.cancel()
         finally:
-            # A grandchild may hold the pipe open; what the process itself said is through by then.
-            await asyncio.wait([forwarding], timeout=1)
-            forwarding.cancel()
+            if client:
+                client.forget()
 
 
-async def _true_while_it_lives(ready: Callable[[int], bool], process: asyncio.subprocess.Process) -> bool:
+async def _true_while_it_lives(ready: Callable[[int], bool], process: Process) -> bool:
     """Whether `ready` is true of the process; false as soon as that has ended, however long the question may take."""
     asked = asyncio.create_task(asyncio.to_thread(ready, process.pid))
     ended = asyncio.create_task(process.wait())

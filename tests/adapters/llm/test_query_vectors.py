@@ -24,7 +24,6 @@ from reflection_app.adapters.llm.question_vectors import (
     broker,
     prepare_questions,
     query_vector,
-    serve_next,
     serving,
 )
 from tests.notebook.embedding_rows import active, kept
@@ -62,6 +61,12 @@ def another_process() -> Iterator[None]:
         yield
     finally:
         worker.stop()
+
+
+def answer_next(*, wait_s: float) -> None:
+    name = question_vectors.next_question(wait_s=wait_s)
+    assert name is not None
+    question_vectors.answer(name)
 
 
 @contextmanager
@@ -172,7 +177,7 @@ def test_a_question_that_nobody_waits_for_any_more_is_not_computed(configured: C
         time.sleep(0.01)
     with OpenAIServer(lambda _: Reply(vectors=[[1, 0]])) as server:
         configured(server)
-        serve_next(wait_s=1)
+        answer_next(wait_s=1)
         assert server.requests == []
     assert broker().llen(QUESTIONS) == 0
 
@@ -187,7 +192,7 @@ def test_a_model_that_gives_none_is_told_at_once_and_not_after_the_whole_wait(
         configured(server)
         asking = threading.Thread(target=lambda: found.append(question_vectors.asked("a", model=MODEL, timeout_s=30)))
         asking.start()
-        serve_next(wait_s=20)
+        answer_next(wait_s=20)
         asking.join(timeout=IN_THE_END_S)
     assert found == [None]
     assert len(server.requests) == 1
