@@ -39,7 +39,7 @@ class Problem(BaseModel):
                 "type": "urn:reflection-desk:invalid-input",
                 "title": "Invalid input",
                 "status": 400,
-                "detail": "The task was not accepted; nothing was stored.",
+                "detail": "The task is invalid; nothing was saved.",
                 "errors": [{"field": "objective", "message": "must not be blank"}],
             }
         },

@@ -71,7 +71,7 @@ def submit_together(project: Project, submissions: Sequence[TaskSubmission], *, 
     The submissions were read by `read_submission`. Raises InvalidInput where a task cannot run; nothing is stored then.
     """
     batch, once = Batch(), Once()
-    refusal = _("The task was not accepted; nothing was stored.")
+    refusal = _("The task is invalid; nothing was saved.")
     runs = []
     for submission in submissions:
         check_models(project, submission.models, execution=submission.execution, refusal=refusal)
