@@ -305,6 +305,9 @@ async def _load(dump: Path, *, name: str) -> None:
     # Comments on extensions are their owner's, who may be another one here.
     options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--no-comments")
     await run_tool("pg_restore", *options, str(dump), on=database(name))
+    with psycopg.connect(**database(name), autocommit=True) as connection:
+        # Else the first queries are planned without statistics of the rows.
+        connection.execute("ANALYZE")
 
 
 def _drop(server: psycopg.Connection[tuple[object, ...]], name: str) -> None:

@@ -98,6 +98,7 @@ def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> I
         identities = _identities(archive, manifest, project)
         renewal = Renewal(project, identities, wishes.people)
         rows = {table.name: _write(archive, table, renewal) for table in TABLES}
+        _analyze()
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -120,11 +121,14 @@ def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> I
                 cancel_run(run, actor=actor)
                 cancelled += 1
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
-        with connection.cursor() as cursor:
-            # Until PostgreSQL counts the new rows by itself, it plans for tables that it believes to be empty.
-            names = {table.model._meta.db_table for table in TABLES}  # noqa: SLF001 - Django's documented API
-            cursor.execute(f"ANALYZE {', '.join(map(connection.ops.quote_name, sorted(names)))}")
     return Imported(project, rows, cancelled, _secrets(manifest))
+
+
+def _analyze() -> None:
+    """Give PostgreSQL statistics of the new rows. Without them it plans for empty tables: a join can take an hour."""
+    names = {table.model._meta.db_table for table in TABLES}  # noqa: SLF001 - Django's documented API
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(map(connection.ops.quote_name, sorted(names)))}")
 
 
 def _give_owners(runs: models.QuerySet[Run], *, project: Project, admin: str) -> None:

@@ -8,7 +8,9 @@ from uuid import UUID, uuid4
 import pytest
 from django.apps import apps
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from notebook_app.public import propose
 from reflection_app.attachments.models import Attachment, ProducedFile, RenderedPage
@@ -132,6 +134,19 @@ def test_the_copy_works_a_run_that_waits_for_a_person_goes_on_when_it_is_decided
     advance(review.run_id)
     assert Run.objects.get(pk=review.run_id).state == RunState.FINISHED
     assert Run.objects.get(pk=original.run_id).state == RunState.WAITING_REVIEW
+
+
+def test_postgresql_has_statistics_of_the_new_rows_before_they_are_joined(tmp_path: Path) -> None:
+    project = given.unsure_project("unsure")
+    given.waiting_review(project)
+    content = written(project)
+    with CaptureQueriesContext(connection) as captured:
+        imported(content, tmp_path)
+    statements = [query["sql"] for query in captured]
+    analyzed = next(number for number, sql in enumerate(statements) if sql.startswith("ANALYZE"))
+    first_update = next(number for number, sql in enumerate(statements) if sql.startswith("UPDATE"))
+    assert analyzed < first_update
+    assert '"reflection_app_review"' in statements[analyzed]
 
 
 def test_a_lesson_is_found_in_the_copy_and_the_same_evidence_counts_once(tmp_path: Path) -> None:
