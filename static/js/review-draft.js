@@ -1,4 +1,4 @@
-// What is typed into a decision outlives a reload: it is kept in this tab until the decision is in.
+// A decision that is being typed survives a reload: this tab stores it until the decision is submitted.
 (() => {
   const OWN = ["csrfmiddlewaretoken", "lease_token", "pressed"];
   const formNow = () => document.querySelector("[data-decision]");
@@ -34,51 +34,45 @@
     const rows = form.querySelector("[data-issue-rows]");
     const count = Math.max(1, fields.filter(([name]) => name === "issue_description").length);
     rows?.dispatchEvent(new CustomEvent("issue-rows:count", { detail: count }));
+    const isChoice = (control) => ["radio", "checkbox"].includes(control.type);
+    for (const control of [...form.elements].filter(isChoice)) {
+      control.checked = fields.some(([name, value]) => name === control.name && value === control.value);
+    }
     const seen = {};
     for (const [name, value] of fields) {
       const index = (seen[name] = (seen[name] ?? -1) + 1);
-      const controls = [...form.elements].filter((control) => control.name === name && control.type !== "submit");
-      const choice = controls.find((control) => ["radio", "checkbox"].includes(control.type) && control.value === value);
-      if (choice) choice.checked = true;
-      else if (controls[index] && !["radio", "checkbox"].includes(controls[index].type)) controls[index].value = value;
+      const control = [...form.elements].filter((one) => one.name === name && one.type !== "submit")[index];
+      if (control && !isChoice(control)) control.value = value;
     }
     form.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
   document.addEventListener("review:shown", () => {
     const form = formNow();
-    const offer = form?.querySelector("[data-draft-offer]");
-    if (!offer || form.dataset.hold === "lost") return;
-    // What came back with the page is what was typed last: the alert says so, and there is nothing else to offer.
+    const notice = form?.querySelector("[data-draft-restored]");
+    if (!notice || form.dataset.hold === "lost") return;
+    // A form that came back with an error holds what was typed last.
     if ("typed" in form.dataset) keep(form);
     const draft = kept(form);
-    offer.hidden = draft === null || draft === typed(form);
+    const original = typed(form);
+    if (draft === null || draft === original) return;
+    putBack(form, JSON.parse(draft));
+    notice.hidden = false;
+    notice.querySelector("[data-draft-discard]").onclick = () => {
+      putBack(form, JSON.parse(original));
+      forget(form);
+      notice.hidden = true;
+      form.querySelector("[name=reason]")?.focus();
+    };
   });
 
   for (const kind of ["input", "change"]) {
     document.addEventListener(kind, (event) => {
       // The field in which the answer is edited stands outside of its form.
       const form = event.target.form?.matches("[data-decision]") ? event.target.form : event.target.closest?.("[data-decision]");
-      // Until the reader has said what becomes of an older one, it is not written over by a mere choice.
-      if (form && (kind === "input" || form.querySelector("[data-draft-offer]")?.hidden)) keep(form);
+      if (form) keep(form);
     });
   }
 
-  document.addEventListener("click", (event) => {
-    const form = event.target.closest("[data-decision]");
-    if (!form) return;
-    const offer = form.querySelector("[data-draft-offer]");
-    if (event.target.closest("[data-draft-back]")) {
-      const draft = kept(form);
-      if (draft) putBack(form, JSON.parse(draft));
-      offer.hidden = true;
-      form.querySelector("[name=reason]")?.focus();
-    }
-    if (event.target.closest("[data-draft-away]")) {
-      forget(form);
-      offer.hidden = true;
-      form.querySelector("[name=reason]")?.focus();
-    }
-  });
   document.addEventListener("review:decided", (event) => forget(event.detail.form));
 })();

@@ -102,9 +102,9 @@
       for (const part of lost.querySelectorAll("[data-lost-open]")) part.hidden = isClosed;
       for (const part of lost.querySelectorAll("[data-lost-closed]")) part.hidden = !isClosed;
     }
-    // What was typed is on the screen; there is nothing to put back into fields that cannot be written.
-    const offer = document.querySelector("[data-draft-offer]");
-    if (offer) offer.hidden = true;
+    // Fields that cannot be written cannot be discarded.
+    const restored = document.querySelector("[data-draft-restored]");
+    if (restored) restored.hidden = true;
   }
 
   document.addEventListener("submit", (event) => {
