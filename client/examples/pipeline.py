@@ -1,10 +1,10 @@
-"""An agent pipeline that takes part: it works, is judged by tests, repairs, asks about a failed tool, and learns.
+"""An agent pipeline with feedback: work judged by tests, a repair, a diagnosed tool failure and a proposed lesson.
 
     DESK_URL=http://127.0.0.1:8000 DESK_KEY=rd_… python client/examples/pipeline.py
 
-`make run` prints the address; a key with the scopes tasks:write, runs:read, notebook:read and notebook:write is made
-on the page Settings → Keys. The agent's "model" here is a list of answers, so that what happens is the same every time;
-put your own in its place.
+`make run` prints the address. Create a key under Settings → API keys with the scopes tasks:write, runs:read,
+notebook:read and notebook:write. The agent's model is a list of fixed answers, so each run gives the same result.
+Replace `answer` with your own agent.
 """
 
 import os
@@ -22,7 +22,7 @@ TESTS = {
         {"name": "even", "args": [[4, 1, 3, 2]], "expected": 2.5},
     ],
 }
-# The first forgets to sort; the second is right.
+# The first answer does not sort; the second one is correct.
 ANSWERS = (
     """```python
 def median(numbers):
@@ -40,18 +40,18 @@ def median(numbers):
 
 
 def answer(next_attempt: NextAttempt, *, rules: str) -> str:
-    """What your agent would make of the messages that the desk asks it to go on with, and of the team's rules."""
+    """Return the agent's answer to the requested attempt. A real agent would use its messages and the team's rules."""
     print(f"  attempt {next_attempt.attempt}: {len(next_attempt.messages)} messages, {len(rules)} characters of rules")
     if next_attempt.verdict:
-        # Tests say what failed in the prompt; a critic and people besides in the verdict's issues.
-        print(f"    came back: {next_attempt.verdict.verdict}, {next_attempt.prompt.splitlines()[0]}")
+        # The prompt says which tests failed. Critics and reviewers also add issues to the verdict.
+        print(f"    sent back: {next_attempt.verdict.verdict}, {next_attempt.prompt.splitlines()[0]}")
         for issue in next_attempt.verdict.issues:
             print(f"    {issue.severity}: {issue.description.splitlines()[0]}")
     return ANSWERS[min(next_attempt.attempt, len(ANSWERS)) - 1]
 
 
 def work(desk: Desk) -> Run:
-    """Hands in a task, makes attempts until the desk is content, and answers with the finished run."""
+    """Submit a task, make attempts until its run ends, and return the run."""
     rules = desk.rules_prompt(n=5).text
     task = desk.submit_task(TASK, execution="external", kind="code_generation", agent="example-agent", tests=TESTS)
     assert task.run is not None
@@ -64,8 +64,8 @@ def work(desk: Desk) -> Run:
     return run
 
 
-def ask_about_a_failed_call(desk: Desk) -> None:
-    """A tool failed: instead of trying it again blindly, the agent asks."""
+def get_advice_on_a_failed_call(desk: Desk) -> None:
+    """Report a failed tool call, follow the advice instead of repeating the call, and report the outcome."""
     failure = desk.report_tool_failure(
         "web_search",
         "HTTP 429: rate limit exceeded",
@@ -76,11 +76,11 @@ def ask_about_a_failed_call(desk: Desk) -> None:
     )
     if failure.corrective_action is not None:
         print(f"  {failure.failed_tool}: {failure.corrective_action.action}")
-        desk.report_fix_outcome(failure.id, worked=True, fix="waited as long as it asked for")
+        desk.report_fix_outcome(failure.id, worked=True, fix="waited for the time in Retry-After")
 
 
 def learn(desk: Desk, run: Run) -> None:
-    """What was learned is proposed to the notebook, where a curator decides about it."""
+    """Propose a lesson to the notebook, where a curator approves or rejects it."""
     proposal = desk.propose_entry(
         "lesson",
         "Sort before taking the middle",
@@ -90,9 +90,9 @@ def learn(desk: Desk, run: Run) -> None:
         category="code",
         evidence={"run": str(run.id)},
     )
-    print(f"  lesson {'proposed' if proposal.is_new else 'counted once more'}: {proposal.entry.state}")
+    print(f"  lesson {'proposed' if proposal.is_new else 'counted again'}: {proposal.entry.state}")
     found = desk.recall("median of an unsorted list", limit=3)
-    print(f"  recall answers with {len(found.entries)} approved entries")
+    print(f"  recall returns {len(found.entries)} approved entries")
 
 
 def main() -> int:
@@ -100,11 +100,11 @@ def main() -> int:
         try:
             run = work(desk)
             assert run.best_attempt is not None
-            print(f"  {run.outcome} after {run.attempts} attempts; kept is attempt {run.best_attempt.number}")
-            ask_about_a_failed_call(desk)
+            print(f"  {run.outcome} after {run.attempts} attempts; best is attempt {run.best_attempt.number}")
+            get_advice_on_a_failed_call(desk)
             learn(desk, run)
         except DeskError as error:
-            print(f"the desk says: {error}", file=sys.stderr)
+            print(f"error: {error}", file=sys.stderr)
             return 1
     return 0 if run.outcome == "succeeded" else 1
 

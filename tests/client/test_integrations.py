@@ -155,7 +155,7 @@ def test_an_error_that_pydantic_ai_lets_through_is_recorded(served: Served) -> N
     with OpenAIServer(script) as model, pytest.raises(TimeoutError):
         asyncio.run(asked_by_pydantic_ai(served, model, cancel=cancel))
     assert TranscriptTurn.objects.get(seq=4).message["content"] == (
-        "The session broke off: TimeoutError: the airline does not answer"
+        "The session ended with an error: TimeoutError: the airline does not answer"
     )
     assert failed_tools() == [("cancel", "the airline does not answer", {"trip": "X1"})]
 

@@ -73,7 +73,7 @@ def test_an_error_is_not_hidden_by_a_desk_that_is_away() -> None:
     with Desk("http://127.0.0.1:1", "rd_x", tries=1) as desk:
         with pytest.raises(KeyError) as raised:
             left_by_an_error(desk)
-        assert "could not be handed in" in raised.value.__notes__[0]
+        assert "could not be submitted" in raised.value.__notes__[0]
         with pytest.raises(DeskUnreachable), desk.session() as session:
             session.message("user", "Hello.")
         # What was recorded is still at hand.
@@ -104,14 +104,14 @@ def test_whatever_is_recorded_can_be_handed_in(served: Served) -> None:
             session.tool_error("look", "x" * 50_000)
     told = turns()
     assert told[0]["content"] == "NUL � and half a pair �"
-    assert "characters left out" in told[1]["content"]
+    assert "characters omitted" in told[1]["content"]
     assert len(told[2]["content"]) == 400
     assert told[3]["tool_calls"][0]["function"]["arguments"] == (
         '{"at": "2026-01-31 00:00:00+00:00", "far": "inf", "set": [1]}'
     )
     row = Transcript.objects.get()
     assert len(row.tool_errors) + row.metadata["tool_errors_left_out"] == 300
-    with pytest.raises(TypeError, match="a message is"):
+    with pytest.raises(TypeError, match="a message needs"):
         session.message({"content": "nobody"})
 
 

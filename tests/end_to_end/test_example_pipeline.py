@@ -30,8 +30,8 @@ def test_the_example_pipeline_repairs_its_work_and_proposes_a_lesson(desk: Desk)
         timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "came back:" in done.stdout
-    assert "succeeded after 2 attempts; kept is attempt 2" in done.stdout
+    assert "sent back:" in done.stdout
+    assert "succeeded after 2 attempts; best is attempt 2" in done.stdout
     assert "lesson proposed" in done.stdout
 
 

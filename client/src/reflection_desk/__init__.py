@@ -1,4 +1,4 @@
-"""The Python client of Reflection Desk's REST, sync (`Desk`) and async (`AsyncDesk`)."""
+"""Python client of Reflection Desk's REST API: `Desk` is synchronous, `AsyncDesk` asynchronous."""
 
 from reflection_desk.async_desk import AsyncDesk
 from reflection_desk.call import Call

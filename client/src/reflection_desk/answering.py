@@ -1,4 +1,4 @@
-"""Reading an answer, and deciding whether to ask again. Pure; both clients do what it says."""
+"""Parse responses and compute retry delays. Pure functions that both clients use."""
 
 import random
 from collections.abc import Mapping
@@ -11,26 +11,29 @@ import httpx
 from reflection_desk.call import Call
 from reflection_desk.errors import BY_TYPE, KINDS, DeskError, DeskUnreachable, Refused
 
-# What may pass by itself: too many requests, and a desk that is being restarted.
-PASSING = frozenset({429, 502, 503, 504})
+# Statuses worth a retry: rate limit exceeded, or a server that restarts.
+TRANSIENT = frozenset({429, 502, 503, 504})
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 60.0
-# Between two looks whether a desk that is away is back.
+# Between two requests to a server that is unavailable.
 AWAY_DELAY_S = 2.0
 
 
 def read[T](call: Call[T], response: httpx.Response) -> T:
-    """The answer. Raises Refused, and DeskError for an answer that is none of the desk's."""
+    """Return the parsed response.
+
+    Raises Refused for an error status, and DeskError for a success that is not valid JSON of the expected shape.
+    """
     if response.is_success:
         try:
             return call.read(response.json() if response.content else None)
         except ValueError as error:
-            raise DeskError(f"{call.method} {call.path}: the answer cannot be read: {error}") from error
+            raise DeskError(f"the response to {call.method} {call.path} cannot be read: {error}") from error
     raise refusal(response)
 
 
 def refusal(response: httpx.Response) -> Refused:
-    """The refusal as an error of its kind, also where a proxy made it and it is no problem document."""
+    """Return the exception for an error response. The body may be any text, such as a proxy's error page."""
     try:
         problem = response.json()
     except ValueError:
@@ -43,7 +46,7 @@ def refusal(response: httpx.Response) -> Refused:
 
 
 def retry_after_s(response: httpx.Response) -> float | None:
-    """Retry-After in seconds from now, in either of its forms (RFC 9110, 10.2.3); None where there is none."""
+    """Return Retry-After in seconds from now, or None. Accepts both forms, seconds and date (RFC 9110, 10.2.3)."""
     value = response.headers.get("Retry-After", "")
     if value.isascii() and value.isdigit():
         return float(value)
@@ -54,29 +57,38 @@ def retry_after_s(response: httpx.Response) -> float | None:
 
 
 def delay_before_next_try(tries: int, *, most: int, response: httpx.Response | None) -> float | None:
-    """How long to wait after `tries` tries; None where another makes no sense. No `response`: none came."""
-    if tries >= most or (response is not None and response.status_code not in PASSING):
+    """Return the seconds to wait after `tries` tries, or None if the call must not be retried.
+
+    `response` is None if the connection failed.
+    """
+    if tries >= most or (response is not None and response.status_code not in TRANSIENT):
         return None
-    asked_s = retry_after_s(response) if response is not None else None
-    if asked_s is not None:
-        return asked_s if asked_s <= LONGEST_DELAY_S else None
-    # Half of it by chance, so that many clients do not come back together.
+    requested_s = retry_after_s(response) if response is not None else None
+    if requested_s is not None:
+        return requested_s if requested_s <= LONGEST_DELAY_S else None
+    # Up to half is random: otherwise many clients would retry at the same moment.
     delay_s = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (tries - 1))
     return delay_s * (0.5 + random.random() / 2)  # noqa: S311 - spreads requests, guards nothing
 
 
-def delay_while_away(error: DeskError, *, left_s: float) -> float | None:
-    """How long whoever waits for something waits before they ask again; None where the desk will not come back so."""
-    is_away = isinstance(error, DeskUnreachable) or (isinstance(error, Refused) and error.status in PASSING)
-    if not is_away or left_s <= 0:
+def delay_while_unavailable(error: DeskError, *, left_s: float) -> float | None:
+    """Return the seconds to wait before the next request to an unavailable server.
+
+    None if waiting does not help: the error is permanent, or no time is left.
+    """
+    is_unavailable = isinstance(error, DeskUnreachable) or (isinstance(error, Refused) and error.status in TRANSIENT)
+    if not is_unavailable or left_s <= 0:
         return None
-    asked_s = error.retry_after_s if isinstance(error, Refused) else None
-    return min(left_s, max(AWAY_DELAY_S, asked_s or 0.0))
+    requested_s = error.retry_after_s if isinstance(error, Refused) else None
+    return min(left_s, max(AWAY_DELAY_S, requested_s or 0.0))
 
 
 def next_address(page: Any, base: httpx.URL) -> str | None:
-    """The address of the page after `page`, at the desk that was asked: a proxy may know it by another name."""
+    """Return the URL of the next page, or None on the last one.
+
+    Only the path and the query of `next` are used: behind a proxy the server may not know its public host name.
+    """
     if not page.next:
         return None
-    named = base.join(page.next)
-    return str(base.copy_with(raw_path=named.raw_path))
+    next_url = base.join(page.next)
+    return str(base.copy_with(raw_path=next_url.raw_path))

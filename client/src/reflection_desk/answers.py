@@ -1,4 +1,4 @@
-"""What the desk answers. Fields that a newer desk adds are kept, and reach you by their names."""
+"""Responses of the REST API as pydantic models. Fields that a newer server adds are available as attributes."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -12,11 +12,18 @@ VerdictName = Literal["PASS", "REVISE", "REJECT"]
 
 
 class Answer(BaseModel):
+    """Base class of all responses. Immutable; accepts unknown fields."""
+
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
 class Usage(Answer):
-    """What a run took. `cost_usd` is None where some of it is not known; it is then at least `known_cost_usd`."""
+    """Resource usage of a run.
+
+    `cost_usd` is None if the cost of any call is unknown; `known_cost_usd` is then a lower bound. `estimated_tokens`
+    are those that no provider reported and the server estimated. `unpriced_calls` counts calls and attempts
+    without a known cost, `unmetered_calls` attempts submitted without `usage`.
+    """
 
     prompt_tokens: int
     completion_tokens: int
@@ -31,12 +38,18 @@ class Usage(Answer):
 
 
 class BestAttempt(Answer):
+    """The attempt that the run selected.
+
+    `score` is 0 to 100, from the highest-ranked evaluator `referee`: `self`, `critic`, `generated_tests`, `tool`,
+    `tests` or `person`, lowest first. `cut_off` is True if the answer was cut off. If a reviewer replaced the attempt
+    with their own text, `edited` is True; attempt `edited_from` is the original, and `original` its text.
+    """
+
     number: int
     content: str
     cut_off: bool = False
     score: float | None
     referee: str | None
-    # A reviewer's own text in the place of attempt `edited_from`, whose text is `original`.
     edited: bool = False
     edited_from: int | None = None
     edited_by: str | None = None
@@ -44,7 +57,11 @@ class BestAttempt(Answer):
 
 
 class Attachment(Answer):
-    """A file that is kept; its media type was found in its bytes."""
+    """A stored file.
+
+    `media_type` is detected from the content. `size` is in bytes; `width` and `height` are in pixels, for images.
+    `pages` is the number of pages of a PDF, or None if unknown.
+    """
 
     id: UUID
     name: str
@@ -57,19 +74,24 @@ class Attachment(Answer):
 
 
 class Message(Answer):
+    """One message of a conversation, as in OpenAI's chat API."""
+
     role: str
     content: str
 
 
 class Region(Answer):
-    """A file of the attempt, and the part of it: a box, a page or seconds, as W3C media fragments name them."""
+    """Part of an attempt's file. `fragment` is a W3C media fragment: a box, a page or a time range."""
 
     attachment: UUID
     fragment: str = ""
 
 
 class Mark(Answer):
-    """The passage that an issue is about: from `start` to `end` in code points, and in its own words."""
+    """The passage that an issue concerns.
+
+    `exact` is its text. `start` and `end` are offsets in Unicode code points; `line` and `last_line` count from 1.
+    """
 
     text: str = "attempt"
     attempt: int | None = None
@@ -84,6 +106,8 @@ class Mark(Answer):
 
 
 class Issue(Answer):
+    """An issue of an attempt. `path` is its place in a JSON answer, such as `$.items[2].id`."""
+
     description: str
     category: str = "other"
     severity: str = "medium"
@@ -94,12 +118,16 @@ class Issue(Answer):
 
 
 class LastVerdict(Answer):
+    """The verdict on the previous attempt. `score` is 0 to 100."""
+
     verdict: VerdictName
     score: float
     issues: list[Issue]
 
 
 class RewindTicket(Answer):
+    """The reason why an attempt was sent back, and the steps to repair it. `quality_score` is 0 to 100."""
+
     ticket_id: str
     verdict: VerdictName
     quality_score: float
@@ -110,7 +138,11 @@ class RewindTicket(Answer):
 
 
 class NextAttempt(Answer):
-    """What the agent is to do next: `messages` to continue with, and why the attempt before came back."""
+    """The attempt that a run requests from your agent.
+
+    `messages` is the whole conversation and `prompt` its newest part. `verdict` judges the previous attempt, and
+    `ticket` explains why it was sent back; both are None for the first attempt.
+    """
 
     attempt: int
     messages: list[Message]
@@ -120,7 +152,12 @@ class NextAttempt(Answer):
 
 
 class Run(Answer):
-    """`outcome` is None until the run has finished; `next` is the attempt to hand in, where it waits for one."""
+    """A run of a task.
+
+    `outcome` and `best_attempt` are None until the run has finished. `next` is the attempt to submit if the run waits
+    for one; only `get_run`, `wait_for_run` and `claim_task` return it. `error` is the reason why the run failed or its
+    answer is unverified. `waits_until` is the time when a waiting run resumes automatically.
+    """
 
     id: UUID
     task_id: UUID
@@ -141,15 +178,18 @@ class Run(Answer):
 
     @property
     def is_finished(self) -> bool:
+        """True if the run has ended, with any outcome."""
         return self.state == "finished"
 
     @property
     def is_waiting(self) -> bool:
-        """Whether somebody else has to act: a reviewer, or the agent."""
+        """True if the run waits for a reviewer or for the agent's next attempt."""
         return self.state in {"waiting_review", "waiting_agent"}
 
 
 class Task(Answer):
+    """A task as submitted. `run` is its newest run."""
+
     id: UUID
     external_id: str | None
     objective: str
@@ -165,7 +205,10 @@ class Task(Answer):
 
 
 class Work(Answer):
-    """A task whose next attempt is yours to make: it is `run.next`. The hold ends without heartbeats."""
+    """A claimed run and its task. `run.next` is the attempt to make.
+
+    The lease expires at `lease_until` unless you extend it. Submit the attempt with `lease_token`.
+    """
 
     task: Task
     run: Run
@@ -174,21 +217,27 @@ class Work(Answer):
 
 
 class Hold(Answer):
+    """The new end of a lease."""
+
     lease_until: datetime
 
 
 class TaskBatch(Answer):
+    """The submitted tasks, in order."""
+
     results: list[Task]
 
 
 class HandedIn(Answer):
-    """The run after the attempt, and what the loop asks for next; None where it asks for nothing."""
+    """A run after an attempt was submitted. `next` is None while it is judged and after the run has ended."""
 
     run: Run
     next: NextAttempt | None
 
 
 class Event(Answer):
+    """An event of a run. `seq` increases within the run. `run.finished` reports its end."""
+
     seq: int
     type: str
     payload: dict[str, Any]
@@ -196,6 +245,11 @@ class Event(Answer):
 
 
 class Verdict(Answer):
+    """An evaluator's judgment of an attempt.
+
+    `score` is 0 to 100, `confidence` 0 to 1 or None. `given_by` is the reviewer's user name if a person judged.
+    """
+
     referee: str
     verdict: VerdictName
     score: float
@@ -205,6 +259,8 @@ class Verdict(Answer):
 
 
 class Attempt(Answer):
+    """One attempt of a run with its verdicts, oldest first. `number` counts from 1."""
+
     number: int
     content: str
     verdicts: list[Verdict]
@@ -212,7 +268,7 @@ class Attempt(Answer):
 
 
 class Transcript(Answer):
-    """A session. `run_id` is the run that reflects on it while it happens, where that was asked for."""
+    """A session. `run_id` is the run that reflects on it, if requested. `turns` is the number of messages."""
 
     id: UUID
     run_id: UUID | None
@@ -224,9 +280,10 @@ class Transcript(Answer):
 
 
 class Turns(Answer):
-    """The session after its turns were added. `reflection` is the newest one that no answer has told of yet.
+    """A session after messages were added.
 
-    `turns` is what the next call gives as `after`; `pending` says that a reflection is being made.
+    Send `turns` as `after` next time. `reflection` is the newest one that no response has returned yet. `pending` is
+    True while a reflection is in progress. `note` is the reason if no more reflections are made.
     """
 
     turns: int
@@ -237,12 +294,20 @@ class Turns(Answer):
 
 
 class Diagnosis(Answer):
+    """The diagnosis of a failed tool call."""
+
     error_type: str
     root_cause: str
     severity: str
 
 
 class CorrectiveAction(Answer):
+    """The next action after a failed tool call. `action` describes it and `remedy` is its type.
+
+    `modified_params` is None if the arguments stay the same. `alternative` is the next step if the action does not
+    help. `carried_over` lists changes of an earlier fix that were applied to the arguments, such as `limit: 500 → 100`.
+    """
+
     action: str
     remedy: str
     modified_params: dict[str, Any] | None
@@ -253,7 +318,11 @@ class CorrectiveAction(Answer):
 
 
 class ToolFailure(Answer):
-    """`diagnosis` is None while a model is still thinking about it."""
+    """A failed tool call.
+
+    `state` is `diagnosed`, `diagnosing` or `undiagnosed`. `diagnosis` and `corrective_action` are None until a
+    diagnosis exists.
+    """
 
     id: UUID
     state: str
@@ -264,9 +333,11 @@ class ToolFailure(Answer):
 
 
 class CompletenessCheck(Answer):
-    """`state` is `checking`, `complete`, `incomplete`, or `unchecked` where the check itself failed.
+    """A completeness check.
 
-    `faulty_files` are those that keep it from being complete, `looked` what a model saw on the files.
+    `state` is `checking`, `complete`, `incomplete`, or `unchecked` if the check itself failed; `error` is then the
+    reason. `supplements` are suggested follow-up steps, `dropped` those left out. `faulty_files` make the work
+    incomplete. `looked` is what a model saw in the files, or None if no file had to show anything.
     """
 
     id: UUID
@@ -282,7 +353,12 @@ class CompletenessCheck(Answer):
 
 
 class CompletenessSettings(Answer):
-    """As they apply: `when` is `on`, `sampled` or `off`; `chosen` names those that the project set itself."""
+    """The effective settings of the completeness check.
+
+    `when` is `on`, `sampled` or `off`; `share`, 0 to 1, is the share of runs to check if sampled. `max_supplements` is
+    the maximum number of follow-up steps; 0 means check only. `max_cost_usd` limits a check with its follow-up steps.
+    `chosen` names the settings that the project set itself.
+    """
 
     when: str
     share: float
@@ -293,7 +369,10 @@ class CompletenessSettings(Answer):
 
 
 class RunCheck(Answer):
-    """`state` is `complete`, `incomplete`, `completed_by_supplement`, or `unchecked` where the check itself failed."""
+    """A completeness check of a run.
+
+    `state` is `complete`, `incomplete`, `completed_by_supplement`, or `unchecked` if the check itself failed.
+    """
 
     id: UUID
     run_id: UUID
@@ -308,7 +387,11 @@ class RunCheck(Answer):
 
 
 class RecurringSupplement(Answer):
-    """What several runs of a kind of task lacked; `operation` is as it was said first."""
+    """A step that was missing in several runs of one kind of task.
+
+    `operation` is the text of its first occurrence. `runs` is the number of runs; `attempted` and `succeeded` count its
+    executions. `cost_usd` is None if the cost of any call is unknown.
+    """
 
     source: str
     kind: str
@@ -321,11 +404,17 @@ class RecurringSupplement(Answer):
 
 
 class RecurringSupplements(Answer):
+    """Recurring missing steps, most frequent first."""
+
     results: list[RecurringSupplement]
 
 
 class CompletenessFigures(Answer):
-    """Over all checks of the project. Of the `incomplete` ones, `supplemented` were completed."""
+    """Counts of all completeness checks of the project.
+
+    `supplemented` counts the incomplete ones whose missing work was then completed. Shares are 0 to 1. `cost_usd` is
+    the cost of the checks themselves, or None if the cost of any call is unknown.
+    """
 
     checks: int
     complete: int
@@ -339,6 +428,8 @@ class CompletenessFigures(Answer):
 
 
 class Lesson(Answer):
+    """A retrieved notebook entry. `score` is the confidence that it concerns the query, 0 to 1."""
+
     id: UUID
     kind: str
     name: str
@@ -349,7 +440,11 @@ class Lesson(Answer):
 
 
 class Recalled(Answer):
-    """`text` holds the entries ready for a prompt, inside a boundary that none of them can close."""
+    """Retrieved notebook entries, best first.
+
+    `text` has them ready for a prompt, inside a boundary that no entry can close. `withheld` is the number of entries
+    held out at random. `used_meaning` is False if only words were searched.
+    """
 
     entries: list[Lesson]
     withheld: int
@@ -358,12 +453,19 @@ class Recalled(Answer):
 
 
 class RulesPrompt(Answer):
+    """Text for a system prompt: insert `text` unchanged. It is empty if there are no entries.
+
+    `boundary` is the random token in both markers around the entries.
+    """
+
     text: str
     boundary: str
     entries: list[dict[str, Any]]
 
 
 class Entry(Answer):
+    """A notebook entry. `state` is `proposed`, `screened`, `approved`, `retired`, `rejected` or `merged`."""
+
     id: UUID
     kind: str
     state: str
@@ -374,7 +476,11 @@ class Entry(Answer):
 
 
 class Proposal(Answer):
-    """`is_new` is False where the notebook had it already: then it was counted."""
+    """The result of a proposal.
+
+    `is_new` is False if the notebook already had the entry; the proposal then counts as an occurrence. `is_counted` is
+    False if the same evidence was already counted.
+    """
 
     entry: Entry
     is_new: bool
@@ -382,7 +488,11 @@ class Proposal(Answer):
 
 
 class Figure(Answer):
-    """`of` is how many it was computed from; `low` and `high` hold it with 95 % confidence, where that can be said."""
+    """A metric. `value` is None without data, and `of` is the sample size.
+
+    `unit` is `share`, `count`, `mean`, `ms`, `s`, `tokens` or `usd`. `low` and `high` bound the 95 % confidence
+    interval of a share, else they are None.
+    """
 
     value: float | None
     unit: str
@@ -392,19 +502,25 @@ class Figure(Answer):
 
 
 class Metrics(Answer):
-    """Figures by their names; `before` are those of the period before."""
+    """Metrics by name. `before` has those of the preceding period of equal length."""
 
     figures: dict[str, Figure]
     before: dict[str, Figure]
 
 
 class ReviewedAttempt(Answer):
+    """The attempt under review."""
+
     number: int
     content: str
 
 
 class Decision(Answer):
-    """What was decided, by whom, and the verdict that has held since."""
+    """The decision on a review and the resulting verdict.
+
+    `attempt` is the number of the attempt that the verdict is about. `edited_answer` is the reviewer's text, which is
+    the run's answer, or None if not edited.
+    """
 
     decision: str
     attempt: int | None
@@ -417,7 +533,11 @@ class Decision(Answer):
 
 
 class Review(Answer):
-    """A verdict that is put before a person; `decision` is None until it is decided, `state` tells of the way there."""
+    """A review of a verdict.
+
+    `state` is `waiting`, `claimed`, `decided` or `withdrawn`. `decision` is None until the review is decided. `holder`
+    is the user name of the reviewer who claimed it.
+    """
 
     id: UUID
     run_id: UUID
@@ -430,21 +550,30 @@ class Review(Answer):
 
     @property
     def is_open(self) -> bool:
+        """True if the review is waiting or claimed."""
         return self.state in {"waiting", "claimed"}
 
 
 class AskedFor(Answer):
-    """The reviews that are open now: one, or a seat for each of several blind reviewers."""
+    """The opened reviews: one, or one for each of several blind reviewers."""
 
     reviews: list[Review]
 
 
 class Claim(Answer):
+    """A claimed review. Send `lease_token` with heartbeats, the decision and the release."""
+
     review: Review
     lease_token: UUID
 
 
 class DatasetColumn(Answer):
+    """A column of a dataset.
+
+    `type` is `string`, `integer`, `number`, `boolean`, `timestamp`, `object` or `json`. `fields` are those of an
+    object, or of each object in a list.
+    """
+
     name: str
     type: str
     is_list: bool
@@ -454,16 +583,22 @@ class DatasetColumn(Answer):
 
 
 class DatasetKind(Answer):
+    """A dataset with its columns."""
+
     kind: str
     schema_version: int
     columns: list[DatasetColumn]
 
 
 class DatasetKinds(Answer):
+    """The datasets of the server."""
+
     results: list[DatasetKind]
 
 
 class Page[T](Answer):
+    """One page of a list. `next` is the URL of the next page, or None. `Desk.pages` follows it."""
+
     results: list[T]
     next: str | None = None
     previous: str | None = Field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""The asynchronous client: as `Desk`, with every method awaited."""
+"""Asynchronous client, with the methods of `Desk`."""
 
 import asyncio
 import functools
@@ -21,11 +21,11 @@ from reflection_desk.pulling import Puller, WorkFields
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
 from reflection_desk.rows import Row, as_hugging_face, as_pandas, columns_of
 from reflection_desk.session import Session
-from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
+from reflection_desk.steps import Done, Invoke, Pause, Send, Sender, Step, Steps, Yield, advance
 
 
 def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncDesk", P], Coroutine[Any, Any, T]]:
-    """The method that sends the calls which `build` makes."""
+    """Return the method that sends the call which `build` returns."""
 
     @functools.wraps(build)
     async def method(self: "AsyncDesk", /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -35,7 +35,10 @@ def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncDes
 
 
 class AsyncReflectedFunction[**P]:
-    """A function in the desk's loop: called with an objective, it answers with the best attempt at it."""
+    """A decorated function, see `AsyncDesk.reflected`. Call it with an objective to get the best attempt.
+
+    Further arguments are passed to the function after the prompt.
+    """
 
     __name__: str
 
@@ -48,12 +51,12 @@ class AsyncReflectedFunction[**P]:
         return await self._desk.carry_out(self._loop.begin(objective, *args, **kwargs))
 
     async def resume(self, run_id: UUID | str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
-        """Goes on with a run that was begun before, as by a process that is gone."""
-        return await self._desk.carry_out(self._loop.go_on(run_id, *args, **kwargs))
+        """Continue a run that an earlier call started, such as in a process that died. Return its best attempt."""
+        return await self._desk.carry_out(self._loop.resume(run_id, *args, **kwargs))
 
 
 class AsyncRows:
-    """The rows of a data set, oldest first, as they stand when they are read."""
+    """The rows of a dataset as dicts, oldest first. Each iteration requests them anew."""
 
     def __init__(self, desk: "AsyncDesk", dataset: str, filters: DatasetFilters) -> None:
         self._desk, self._dataset, self._filters = desk, dataset, filters
@@ -62,11 +65,11 @@ class AsyncRows:
         return self._desk.pages(datasets.read_dataset(self._dataset, **self._filters))
 
     async def to_pandas(self) -> Any:
-        """All rows as a `pandas.DataFrame`, moments in UTC. Raises LibraryMissing without pandas."""
+        """Return all rows as a `pandas.DataFrame`, with timestamps in UTC. Raises LibraryMissing without pandas."""
         return as_pandas([row async for row in self], await self._columns())
 
     async def to_hf(self) -> Any:
-        """All rows as a Hugging Face `datasets.Dataset`. Raises LibraryMissing without that library."""
+        """Return all rows as a Hugging Face `datasets.Dataset`. Raises LibraryMissing without `datasets`."""
         return as_hugging_face([row async for row in self], await self._columns())
 
     async def _columns(self) -> list[DatasetColumn]:
@@ -74,12 +77,15 @@ class AsyncRows:
 
 
 class AsyncDesk:
-    """One project of a desk, by one of its keys. For one event loop.
+    """Asynchronous client of one project on a Reflection Desk server. Use it in one event loop.
 
-    Without `url` and `key` it is the desk at DESK_URL, by the key in DESK_KEY.
+    `url` is the server's address, such as `http://127.0.0.1:8000`, and `key` an API key; the key determines the
+    project. They default to the environment variables DESK_URL and DESK_KEY. Raises ValueError if one is missing.
 
-    Calls are tried up to `tries` times where no answer came or the desk asked to come back; nothing is carried out
-    twice, for each POST has an idempotency key. Every method raises what `reflection_desk.errors` lists.
+    A call is tried up to `tries` times, with growing pauses, if the connection fails or the server returns 429, 502,
+    503 or 504. Retry-After is respected; if it is over 60 seconds, the error is raised at once. Every POST has an
+    idempotency key, so retries are not executed twice. Methods raise the exceptions of `reflection_desk.errors`:
+    Refused or a subclass for an error response, DeskUnreachable without a response.
     """
 
     def __init__(
@@ -103,21 +109,29 @@ class AsyncDesk:
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def send[T](self, call: Call[T]) -> T:
-        """Sends any call, also one that this client has no method for."""
+        """Send a call and return the parsed response.
+
+        For endpoints without a method, build the call with `reflection_desk.call`.
+        """
         return await self.carry_out(self.sender.send(call))
 
     def pages[T](self, call: Call[Page[T]]) -> AsyncIterator[T]:
-        """All results of a list, page after page: `async for run in desk.pages(work.list_runs(state="finished"))`."""
+        """Iterate over all results of a list, page by page.
+
+        For example `async for run in desk.pages(work.list_runs(state="finished"))`.
+        """
         return self._iterate(self.sender.pages(call))
 
     async def wait_for_run(self, run_id: UUID | str, *, timeout_s: float = 600.0, until_finished: bool = False) -> Run:
-        """The run once it has finished or, unless `until_finished`, waits for somebody. Raises StillGoing.
+        """Return the run once it has finished, or waits for a reviewer or for your agent's next attempt.
 
-        A desk that is away, as while it is restarted, is asked again until the time is up.
+        With `until_finished`, return it only once it has finished. Raises StillGoing after `timeout_s` seconds. While
+        the server is unavailable, for example during a restart, requests are repeated until then; afterwards the error
+        is raised.
         """
         waits = self.sender.wait_for_run(
             run_id, timeout_s=timeout_s, until=lambda run: run.is_waiting and not until_finished
@@ -125,9 +139,10 @@ class AsyncDesk:
         return await self.carry_out(waits)
 
     def events(self, run_id: UUID | str, *, after: int = 0, away_s: float = 600.0) -> AsyncIterator[Event]:
-        """The run's events as they happen, until it has finished. Begin again with the last `seq` you saw.
+        """Iterate over the run's events as they happen, until the run has finished.
 
-        A desk that is away, as while it is restarted, is asked again for `away_s`.
+        To resume, pass the `seq` of the last event you received as `after`. While the server is unavailable, requests
+        are repeated for up to `away_s` seconds; then the error is raised.
         """
         return self._iterate(self.sender.events(run_id, after=after, away_s=away_s))
 
@@ -137,7 +152,7 @@ class AsyncDesk:
         [Callable[Concatenate[Prompt, P], str | Made] | Callable[Concatenate[Prompt, P], Awaitable[str | Made]]],
         AsyncReflectedFunction[P],
     ]:
-        """As of `Desk`, for functions that are asynchronous, and for others, which are called in a thread."""
+        """Decorate a function that makes attempts, see `Desk.reflected`. Sync functions run in a thread."""
 
         def decorated(
             function: Callable[Concatenate[Prompt, P], str | Made]
@@ -160,7 +175,7 @@ class AsyncDesk:
         away_s: float = 600.0,
         **claim: Unpack[WorkFields],
     ) -> int:
-        """As of `Desk`, for functions that are asynchronous, and for others, which are called in a thread."""
+        """Claim, make and submit attempts, see `Desk.work_on`. Sync functions run in a thread."""
         made_by: Callable[..., Any] = function
         if not inspect.iscoroutinefunction(function):
             made_by = functools.partial(asyncio.to_thread, made_by)
@@ -168,12 +183,15 @@ class AsyncDesk:
         return await self.carry_out(puller.pull(most=most, until_idle=until_idle))
 
     def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "AsyncRows":
-        """The rows of `runs`, `preferences` or `critic`, read while they are iterated over."""
+        """Return the rows of a dataset: `runs`, `preferences` or `critic`. Rows are requested page by page."""
         return AsyncRows(self, dataset, filters)
 
     @asynccontextmanager
     async def session(self, **fields: Unpack[TranscriptFields]) -> AsyncIterator[Session]:
-        """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
+        """Record an agent's session and submit it when the block ends.
+
+        If the block raises, the error becomes the last message, the session is submitted and the error is raised.
+        """
         session = Session(**fields)
         try:
             yield session
@@ -183,23 +201,23 @@ class AsyncDesk:
         await self.carry_out(session.hand_in(self.sender))
 
     async def carry_out[T](self, steps: Steps[T]) -> T:
-        """What the steps come to."""
+        """Execute a generator of steps and return its result, see `reflection_desk.steps`."""
         step = advance(steps)
         while not isinstance(step, Done):
-            step = advance(steps, *await self._take(step))
+            step = advance(steps, *await self._execute(step))
         return step.value
 
     async def _iterate(self, steps: Steps[None]) -> AsyncIterator[Any]:
         step = advance(steps)
         while not isinstance(step, Done):
-            if isinstance(step, Give):
+            if isinstance(step, Yield):
                 yield step.value
                 step = advance(steps)
             else:
-                step = advance(steps, *await self._take(step))
+                step = advance(steps, *await self._execute(step))
 
-    async def _take(self, step: Step) -> tuple[Any, BaseException | None]:
-        """What came of one step, or the error that did."""
+    async def _execute(self, step: Step) -> tuple[Any, BaseException | None]:
+        """Execute one step. Return its result, or the error that it raised."""
         outcome = None
         try:
             match step:
@@ -207,24 +225,24 @@ class AsyncDesk:
                     outcome = await self._request(call)
                 case Pause(seconds):
                     await asyncio.sleep(seconds)
-                case Invoke(function, keep=keep, every_s=every_s):
-                    async with self._kept(keep, every_s=every_s):
+                case Invoke(function, heartbeat=heartbeat, every_s=every_s):
+                    async with self._heartbeats(heartbeat, every_s=every_s):
                         outcome = function()
                         while inspect.isawaitable(outcome):
                             outcome = await outcome
         except asyncio.CancelledError as cancelled:
-            # What is held is given back first; the steps raise it again.
-            if not isinstance(step, Invoke) or step.keep is None:
+            # The steps release the claimed run, then raise this again.
+            if not isinstance(step, Invoke) or step.heartbeat is None:
                 raise
             return None, cancelled
-        except Exception as error:  # noqa: BLE001 - thrown at the steps, which let through what is not theirs
+        except Exception as error:  # noqa: BLE001 - thrown into the steps, which raise what they do not handle
             return None, error
         return outcome, None
 
     @asynccontextmanager
-    async def _kept(self, keep: Call[Any] | None, *, every_s: float) -> AsyncIterator[None]:
-        """Sends heartbeats beside the block until it has ended."""
-        if keep is None:
+    async def _heartbeats(self, heartbeat: Call[Any] | None, *, every_s: float) -> AsyncIterator[None]:
+        """Send heartbeats from a separate asyncio task until the block ends."""
+        if heartbeat is None:
             yield
             return
 
@@ -232,7 +250,7 @@ class AsyncDesk:
             is_held = True
             while is_held:
                 await asyncio.sleep(every_s)
-                is_held = await self.carry_out(self.sender.keep(replace(keep, idempotency_key="")))
+                is_held = await self.carry_out(self.sender.heartbeat(replace(heartbeat, idempotency_key="")))
 
         beating = asyncio.create_task(beat())
         try:

@@ -1,4 +1,4 @@
-"""One request, as a value: both clients send the same calls."""
+"""Requests as values, which both clients send."""
 
 import json
 import os
@@ -14,18 +14,20 @@ from pydantic import BaseModel, TypeAdapter
 
 from reflection_desk.version import USER_AGENT
 
-# Where the desk is and by which key it is asked, where a client is not told.
+# Defaults for `url` and `key`.
 URL_VARIABLE, KEY_VARIABLE = "DESK_URL", "DESK_KEY"
 API = "api/v1/"
-# Beyond what the desk itself is asked to wait.
+# Timeout of a request, in addition to its `wait_s`.
 TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
 class Call[T]:
-    """`read` makes the answer of its JSON. A POST has its idempotency key from the start, so that it can be sent again.
+    """One request to the REST API, which `Desk.send` sends. Build it with `get`, `post`, `patch`, `upload` or `delete`.
 
-    `wait_s` is how long the desk was asked to hold the answer back. A `file`, by its name, is sent in place of a body.
+    `path` is relative to `/api/v1/`. `read` parses the JSON of the response. Every try of a call sends the same
+    `idempotency_key`, so a retry is not executed twice. `wait_s` is the long-poll time in seconds. `file`, a name with
+    the content, replaces `body`.
     """
 
     method: str
@@ -39,7 +41,7 @@ class Call[T]:
 
     @property
     def sent(self) -> dict[str, Any]:
-        """What goes with the request, as httpx names it."""
+        """The request body as keyword arguments of httpx."""
         return {"files": {"file": self.file}} if self.file else {"json": self.body}
 
     @property
@@ -52,19 +54,26 @@ class Call[T]:
 
 
 def address_and_headers(url: str | None, key: str | None) -> tuple[URL, dict[str, str]]:
-    """Where REST is and what each request says, by DESK_URL and DESK_KEY where not given. Raises ValueError."""
+    """Return the base URL and headers of the REST API. The defaults are DESK_URL and DESK_KEY.
+
+    Raises ValueError if one is missing, or if the key contains a character that no key has.
+    """
     url = os.environ.get(URL_VARIABLE) if url is None else url
     key = os.environ.get(KEY_VARIABLE) if key is None else key
     if not url or key is None:
-        raise ValueError(f"give the desk's address and a key, or set {URL_VARIABLE} and {KEY_VARIABLE}")
-    # Else whoever sends it would complain of the whole header, and the key would stand in logs.
+        raise ValueError(f"no server URL or API key: pass `url` and `key`, or set {URL_VARIABLE} and {KEY_VARIABLE}")
+    # httpx would raise an error that contains the whole header, and the key would appear in logs.
     if not re.fullmatch("[!-~]+", key):
-        raise ValueError("the key is not one of a desk: has it a space or, as from a file, a line break at its end?")
+        raise ValueError("the API key contains a space, a line break or a non-ASCII character")
     return URL(url.rstrip("/") + "/").join(API), {"Authorization": f"Bearer {key}", "User-Agent": USER_AGENT}
 
 
 def get[T](path: str, answer: type[T], *, wait_s: float = 0.0, **query: object) -> Call[T]:
-    """A GET; parameters that are None or empty are left out."""
+    """Return a GET call. Query parameters that are None or empty are not sent.
+
+    `path` is relative to `/api/v1/`. `answer` is the type of the response: a pydantic model, `dict` or `list`.
+    `wait_s` is the long-poll time in seconds, for endpoints that have a `wait` parameter.
+    """
     if wait_s:
         query["wait"] = f"{wait_s:g}"
     return Call("GET", path, _reader(answer), query=_given(query), wait_s=wait_s)
@@ -73,7 +82,10 @@ def get[T](path: str, answer: type[T], *, wait_s: float = 0.0, **query: object) 
 def post[T](
     path: str, answer: type[T], body: Any = None, *, idempotency_key: str | None = None, wait_s: float = 0.0
 ) -> Call[T]:
-    """A POST with a key of its own, where none is given. Fields of `body` that are None are left out."""
+    """Return a POST call. Fields of `body` that are None are not sent.
+
+    Without `idempotency_key`, the call gets a random one. Other arguments: see `get`.
+    """
     sent = {name: _plain(value) for name, value in (body or {}).items() if value is not None}
     return Call(
         "POST",
@@ -87,16 +99,17 @@ def post[T](
 
 
 def upload[T](path: str, answer: type[T], content: bytes, *, name: str) -> Call[T]:
-    """A POST of one file. Sent twice, it does nothing the second time."""
+    """Return a POST call with one file. It needs no idempotency key: the server stores identical content once."""
     return Call("POST", path, _reader(answer), file=(name, content))
 
 
 def patch[T](path: str, answer: type[T], body: Mapping[str, Any]) -> Call[T]:
-    """A PATCH with these fields, those that are None among them."""
+    """Return a PATCH call. Fields of `body` that are None are sent as null."""
     return Call("PATCH", path, _reader(answer), body={name: _plain(value) for name, value in body.items()})
 
 
 def delete(path: str) -> Call[None]:
+    """Return a DELETE call."""
     return Call("DELETE", path, lambda _nothing: None)
 
 
@@ -109,14 +122,14 @@ def _given(query: Mapping[str, object]) -> dict[str, str]:
 
 
 def _written(value: object) -> str:
-    """As an address has it."""
+    """Return the value as a query parameter."""
     if isinstance(value, datetime):
         return value.isoformat()
     return json.dumps(value) if isinstance(value, bool | Mapping) else str(value)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has a form for."""
+    """Return the value as JSON types."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, UUID):

@@ -1,4 +1,4 @@
-"""The synchronous client."""
+"""Synchronous client."""
 
 import functools
 import inspect
@@ -23,11 +23,11 @@ from reflection_desk.pulling import Puller, WorkFields
 from reflection_desk.reflecting import Loop, Made, Prompt, Reflected
 from reflection_desk.rows import Row, as_hugging_face, as_pandas, columns_of
 from reflection_desk.session import Session
-from reflection_desk.steps import Done, Give, Invoke, Pause, Send, Sender, Step, Steps, advance
+from reflection_desk.steps import Done, Invoke, Pause, Send, Sender, Step, Steps, Yield, advance
 
 
 def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["Desk", P], T]:
-    """The method that sends the calls which `build` makes."""
+    """Return the method that sends the call which `build` returns."""
 
     @functools.wraps(build)
     def method(self: "Desk", /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -37,7 +37,10 @@ def _sent[**P, T](build: Callable[P, Call[T]]) -> Callable[Concatenate["Desk", P
 
 
 class ReflectedFunction[**P]:
-    """A function in the desk's loop: called with an objective, it answers with the best attempt at it."""
+    """A decorated function, see `Desk.reflected`. Call it with an objective to get the best attempt.
+
+    Further arguments are passed to the function after the prompt.
+    """
 
     __name__: str
 
@@ -50,12 +53,12 @@ class ReflectedFunction[**P]:
         return self._desk.carry_out(self._loop.begin(objective, *args, **kwargs))
 
     def resume(self, run_id: UUID | str, /, *args: P.args, **kwargs: P.kwargs) -> Reflected:
-        """Goes on with a run that was begun before, as by a process that is gone."""
-        return self._desk.carry_out(self._loop.go_on(run_id, *args, **kwargs))
+        """Continue a run that an earlier call started, such as in a process that died. Return its best attempt."""
+        return self._desk.carry_out(self._loop.resume(run_id, *args, **kwargs))
 
 
 class Rows:
-    """The rows of a data set, oldest first, as they stand when they are read; may be iterated over again and again."""
+    """The rows of a dataset as dicts, oldest first. Each iteration requests them anew."""
 
     def __init__(self, desk: "Desk", dataset: str, filters: DatasetFilters) -> None:
         self._desk, self._dataset, self._filters = desk, dataset, filters
@@ -64,11 +67,11 @@ class Rows:
         return self._desk.pages(datasets.read_dataset(self._dataset, **self._filters))
 
     def to_pandas(self) -> Any:
-        """All rows as a `pandas.DataFrame`, moments in UTC. Raises LibraryMissing without pandas."""
+        """Return all rows as a `pandas.DataFrame`, with timestamps in UTC. Raises LibraryMissing without pandas."""
         return as_pandas(list(self), self._columns())
 
     def to_hf(self) -> Any:
-        """All rows as a Hugging Face `datasets.Dataset`. Raises LibraryMissing without that library."""
+        """Return all rows as a Hugging Face `datasets.Dataset`. Raises LibraryMissing without `datasets`."""
         return as_hugging_face(list(self), self._columns())
 
     def _columns(self) -> list[DatasetColumn]:
@@ -76,12 +79,15 @@ class Rows:
 
 
 class Desk:
-    """One project of a desk, by one of its keys. May be shared by threads.
+    """Synchronous client of one project on a Reflection Desk server. Threads may share it.
 
-    Without `url` and `key` it is the desk at DESK_URL, by the key in DESK_KEY.
+    `url` is the server's address, such as `http://127.0.0.1:8000`, and `key` an API key; the key determines the
+    project. They default to the environment variables DESK_URL and DESK_KEY. Raises ValueError if one is missing.
 
-    Calls are tried up to `tries` times where no answer came or the desk asked to come back; nothing is carried out
-    twice, for each POST has an idempotency key. Every method raises what `reflection_desk.errors` lists.
+    A call is tried up to `tries` times, with growing pauses, if the connection fails or the server returns 429, 502,
+    503 or 504. Retry-After is respected; if it is over 60 seconds, the error is raised at once. Every POST has an
+    idempotency key, so retries are not executed twice. Methods raise the exceptions of `reflection_desk.errors`:
+    Refused or a subclass for an error response, DeskUnreachable without a response.
     """
 
     def __init__(
@@ -94,7 +100,7 @@ class Desk:
     ) -> None:
         base, headers = address_and_headers(url, key)
         self._http = httpx.Client(base_url=base, headers=headers, timeout=TIMEOUT_S, transport=transport)
-        # Whoever writes `Desk().session(…)` has no name for it to close it by.
+        # `Desk().session(…)` leaves the caller no reference to close.
         weakref.finalize(self, self._http.close)
         self.sender = Sender(tries=tries, base=self._http.base_url)
 
@@ -107,21 +113,26 @@ class Desk:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._http.close()
 
     def send[T](self, call: Call[T]) -> T:
-        """Sends any call, also one that this client has no method for."""
+        """Send a call and return the parsed response.
+
+        For endpoints without a method, build the call with `reflection_desk.call`.
+        """
         return self.carry_out(self.sender.send(call))
 
     def pages[T](self, call: Call[Page[T]]) -> Iterator[T]:
-        """All results of a list, page after page: `desk.pages(work.list_runs(state="finished"))`."""
+        """Iterate over all results of a list, page by page: `desk.pages(work.list_runs(state="finished"))`."""
         return self._iterate(self.sender.pages(call))
 
     def wait_for_run(self, run_id: UUID | str, *, timeout_s: float = 600.0, until_finished: bool = False) -> Run:
-        """The run once it has finished or, unless `until_finished`, waits for somebody. Raises StillGoing.
+        """Return the run once it has finished, or waits for a reviewer or for your agent's next attempt.
 
-        A desk that is away, as while it is restarted, is asked again until the time is up.
+        With `until_finished`, return it only once it has finished. Raises StillGoing after `timeout_s` seconds. While
+        the server is unavailable, for example during a restart, requests are repeated until then; afterwards the error
+        is raised.
         """
         waits = self.sender.wait_for_run(
             run_id, timeout_s=timeout_s, until=lambda run: run.is_waiting and not until_finished
@@ -129,25 +140,30 @@ class Desk:
         return self.carry_out(waits)
 
     def events(self, run_id: UUID | str, *, after: int = 0, away_s: float = 600.0) -> Iterator[Event]:
-        """The run's events as they happen, until it has finished. Begin again with the last `seq` you saw.
+        """Iterate over the run's events as they happen, until the run has finished.
 
-        A desk that is away, as while it is restarted, is asked again for `away_s`.
+        To resume, pass the `seq` of the last event you received as `after`. While the server is unavailable, requests
+        are repeated for up to `away_s` seconds; then the error is raised.
         """
         return self._iterate(self.sender.events(run_id, after=after, away_s=away_s))
 
     def reflected[**P](
         self, *, timeout_s: float = 3600.0, **task: Any
     ) -> Callable[[Callable[Concatenate[Prompt, P], str | Made]], ReflectedFunction[P]]:
-        """Puts a function that makes attempts into the desk's loop, with the fields of `submit_task` in `task`.
+        """Decorate a function that makes attempts, so that each call is a run with feedback.
 
-        The function is called with the objective, then with why its attempt came back, until the loop has ended; what
-        is called in its place answers with the best attempt. People may be asked: `timeout_s` is how long each of the
-        desk's answers is waited for. Raises StillGoing then, and NothingKept where no attempt was kept.
+        Call the decorated function with an objective. It submits a task with the fields of `submit_task` in `task`, and
+        calls your function for each attempt that the run requests: first with the objective, then with the feedback on
+        the previous attempt. It returns the best attempt once the run has ended. If your function raises, the run is
+        cancelled.
+
+        `timeout_s` limits each wait for the server in seconds; set it high enough for reviews. Raises StillGoing after
+        it, and NothingKept if the run ended without an attempt.
         """
 
         def decorated(function: Callable[Concatenate[Prompt, P], str | Made]) -> ReflectedFunction[P]:
             if inspect.iscoroutinefunction(function):
-                raise TypeError(f"{function.__name__} is asynchronous: decorate it with `reflected` of an AsyncDesk")
+                raise TypeError(f"{function.__name__} is async: decorate it with `reflected` of an AsyncDesk")
             return ReflectedFunction(self, Loop(self.sender, function, task, timeout_s))
 
         return decorated
@@ -162,21 +178,29 @@ class Desk:
         away_s: float = 600.0,
         **claim: Unpack[WorkFields],
     ) -> int:
-        """Claims work, makes each attempt by `function` and hands it in, for ever; how many were handed in.
+        """Claim attempts one by one, make each with `function` and submit it. Return the number of submitted attempts.
 
-        Ends after `most`, or with `until_idle` when there is none. Of several programs that do so, no two make the same
-        attempt. An error of the function gives its work back and is raised.
+        Runs until `most` attempts are submitted, or with `until_idle` until no work is left; without both, forever. Of
+        several workers, only one at a time holds an attempt: its lease lasts `lease_s` seconds and is renewed by
+        heartbeats while `function` runs. If the lease is lost or the run ends meanwhile, the attempt is discarded. If
+        `function` raises, the run is released for other workers and the error is raised.
+
+        `claim` filters the work by `agents`, `kinds` and `modes`; `holder` is the worker's display name. While the
+        server is unavailable, requests are repeated for up to `away_s` seconds.
         """
         puller = Puller(self.sender, function, claim, lease_s, away_s)
         return self.carry_out(puller.pull(most=most, until_idle=until_idle))
 
     def dataset(self, dataset: str, **filters: Unpack[DatasetFilters]) -> "Rows":
-        """The rows of `runs`, `preferences` or `critic`, read while they are iterated over."""
+        """Return the rows of a dataset: `runs`, `preferences` or `critic`. Rows are requested page by page."""
         return Rows(self, dataset, filters)
 
     @contextmanager
     def session(self, **fields: Unpack[TranscriptFields]) -> Iterator[Session]:
-        """Records a session of an agent, and hands it in at the end, also where an error leaves it."""
+        """Record an agent's session and submit it when the block ends.
+
+        If the block raises, the error becomes the last message, the session is submitted and the error is raised.
+        """
         session = Session(**fields)
         try:
             yield session
@@ -186,23 +210,23 @@ class Desk:
         self.carry_out(session.hand_in(self.sender))
 
     def carry_out[T](self, steps: Steps[T]) -> T:
-        """What the steps come to."""
+        """Execute a generator of steps and return its result, see `reflection_desk.steps`."""
         step = advance(steps)
         while not isinstance(step, Done):
-            step = advance(steps, *self._take(step))
+            step = advance(steps, *self._execute(step))
         return step.value
 
     def _iterate(self, steps: Steps[None]) -> Iterator[Any]:
         step = advance(steps)
         while not isinstance(step, Done):
-            if isinstance(step, Give):
+            if isinstance(step, Yield):
                 yield step.value
                 step = advance(steps)
             else:
-                step = advance(steps, *self._take(step))
+                step = advance(steps, *self._execute(step))
 
-    def _take(self, step: Step) -> tuple[Any, BaseException | None]:
-        """What came of one step, or the error that did."""
+    def _execute(self, step: Step) -> tuple[Any, BaseException | None]:
+        """Execute one step. Return its result, or the error that it raised."""
         outcome = None
         try:
             match step:
@@ -210,27 +234,27 @@ class Desk:
                     outcome = self._request(call)
                 case Pause(seconds):
                     time.sleep(seconds)
-                case Invoke(function, keep=keep, every_s=every_s):
-                    with self._kept(keep, every_s=every_s):
+                case Invoke(function, heartbeat=heartbeat, every_s=every_s):
+                    with self._heartbeats(heartbeat, every_s=every_s):
                         outcome = function()
         except KeyboardInterrupt as interrupt:
-            # What is held is given back first; the steps raise it again.
+            # The steps release the claimed run, then raise this again.
             return None, interrupt
-        except Exception as error:  # noqa: BLE001 - thrown at the steps, which let through what is not theirs
+        except Exception as error:  # noqa: BLE001 - thrown into the steps, which raise what they do not handle
             return None, error
         return outcome, None
 
     @contextmanager
-    def _kept(self, keep: Call[Any] | None, *, every_s: float) -> Iterator[None]:
-        """Sends heartbeats in a thread of their own until the block has ended."""
-        if keep is None:
+    def _heartbeats(self, heartbeat: Call[Any] | None, *, every_s: float) -> Iterator[None]:
+        """Send heartbeats from a separate thread until the block ends."""
+        if heartbeat is None:
             yield
             return
-        beat_again = replace(keep, idempotency_key="")
+        beat_again = replace(heartbeat, idempotency_key="")
         is_over = threading.Event()
 
         def beat() -> None:
-            while not is_over.wait(every_s) and self.carry_out(self.sender.keep(beat_again)):
+            while not is_over.wait(every_s) and self.carry_out(self.sender.heartbeat(beat_again)):
                 pass
 
         thread = threading.Thread(target=beat, name="desk-heartbeat", daemon=True)

@@ -1,4 +1,4 @@
-"""What can go wrong. Refusals carry the desk's own words (problem details, RFC 9457)."""
+"""Exceptions of the client. Those with a status contain the server's problem details (RFC 9457)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,29 +8,33 @@ if TYPE_CHECKING:
 
 
 class DeskError(Exception):
-    """Anything that this client raises."""
+    """Base class of all exceptions of this package, except for invalid arguments and LibraryMissing."""
 
 
 class DeskUnreachable(DeskError):
-    """No answer came, however often it was tried. What was sent may have been carried out all the same."""
+    """No response after all tries. The server may have executed the request."""
 
 
 class StillGoing(DeskError):
-    """The run was waited for as long as was asked, and goes on."""
+    """The run has not ended within the timeout. It continues on the server."""
 
 
 class NothingKept(DeskError):
-    """The run ended without any attempt to keep; `run` says how."""
+    """The run ended without an attempt to return. `run` has its outcome and error."""
 
     def __init__(self, run: "Run") -> None:
         self.run = run
         super().__init__(
-            f"run {run.id} ended as {run.outcome} with no attempt" + (f": {run.error}" if run.error else "")
+            f"run {run.id} ended as {run.outcome} without an attempt" + (f": {run.error}" if run.error else "")
         )
 
 
 class Refused(DeskError):
-    """The desk answered no: `status`, `title` and `detail` say why, `errors` name the fields."""
+    """The server returned an error.
+
+    `status` is the HTTP status. `title` and `detail` describe the error. `errors` has a `field` and a `message` for
+    each invalid field. `retry_after_s` is the server's Retry-After in seconds, or None.
+    """
 
     def __init__(self, status: int, problem: Mapping[str, Any], *, retry_after_s: float | None = None) -> None:
         self.status = status
@@ -39,28 +43,31 @@ class Refused(DeskError):
         self.errors: Sequence[Mapping[str, str]] = problem.get("errors") or ()
         self.retry_after_s = retry_after_s
         fields = "; ".join(f"{error.get('field')}: {error.get('message')}" for error in self.errors)
-        words = self.detail or self.title or "no reason was given"
-        super().__init__(f"{status}: {words}" + (f" ({fields})" if fields else ""))
+        reason = self.detail or self.title or "no reason given"
+        super().__init__(f"{status}: {reason}" + (f" ({fields})" if fields else ""))
 
 
 class Invalid(Refused):
-    """400, 413, 415 or 422: what was sent cannot be read or is not allowed to be so."""
+    """400, 413, 415 or 422: the request is malformed, too large or has an invalid value."""
 
 
 class NotAllowed(Refused):
-    """401 or 403: the key is unknown, revoked, expired, or lacks a scope."""
+    """401 or 403: the API key is unknown, revoked or expired, or lacks a scope."""
 
 
 class NotFound(Refused):
-    """404: the key's project has no such thing."""
+    """404: the resource does not exist in the API key's project."""
 
 
 class Conflict(Refused):
-    """409: somebody else was first, or the thing is no longer in the state that this needs."""
+    """409: the state of the resource does not allow the request, such as a review that is already decided."""
 
 
 class ExternalIdTaken(Conflict):
-    """409: the project wants each external id once, and has this one. `task_id` and `run_id` are whose it is."""
+    """409: another task has this external id, and the project requires unique ones.
+
+    `task_id` and `run_id` identify that task and its run.
+    """
 
     def __init__(self, status: int, problem: Mapping[str, Any], *, retry_after_s: float | None = None) -> None:
         super().__init__(status, problem, retry_after_s=retry_after_s)
@@ -69,10 +76,10 @@ class ExternalIdTaken(Conflict):
 
 
 class RateLimited(Refused):
-    """429, after all tries: come back in `retry_after_s`."""
+    """429 after all tries: the rate limit is exceeded. Retry after `retry_after_s` seconds."""
 
 
-# Of several refusals with one status, those that carry more, by how the problem's type ends.
+# By the last part of the problem's `type`; more specific than the status.
 BY_TYPE: Mapping[str, type[Refused]] = {"external-id-taken": ExternalIdTaken}
 KINDS: Mapping[int, type[Refused]] = {
     400: Invalid,

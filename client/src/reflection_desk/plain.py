@@ -1,4 +1,4 @@
-"""Values as JSON, and the desk's database, have a form for them."""
+"""Convert values to JSON that the server can store."""
 
 import json
 import math
@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-# The desk takes 64 levels, of which some stand around what is recorded.
+# The server accepts 64 levels; the request around the value uses some of them.
 DEEPEST = 40
 
 
 def plain(value: Any, *, depth: int = 0) -> Any:
-    """`value` in types of JSON. What has no form there is told in words, so that whatever is recorded can be sent."""
+    """Return `value` as JSON types. Never fails on an unsupported value: it becomes its `str()` or a placeholder."""
     if isinstance(value, BaseModel):
         value = _dumped(value)
     if isinstance(value, str):
@@ -22,7 +22,7 @@ def plain(value: Any, *, depth: int = 0) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == DEEPEST:
-        return _left_out(value)
+        return _placeholder(value)
     if isinstance(value, Mapping):
         return {_storable(str(name)): plain(one, depth=depth + 1) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -34,16 +34,16 @@ def _dumped(value: BaseModel) -> Any:
     try:
         return value.model_dump(mode="json", exclude_none=True, fallback=str)
     except ValueError:
-        # It goes in circles, or is too deep for pydantic.
-        return _left_out(value)
+        # The model contains itself or is too deep for pydantic.
+        return _placeholder(value)
 
 
-def _left_out(value: Any) -> str:
+def _placeholder(value: Any) -> str:
     return f"({type(value).__name__}, nested too deeply)"
 
 
 def _storable(text: str) -> str:
-    """The text without what no database of text takes: NUL, and halves of surrogate pairs."""
+    """Return the text with NUL and lone surrogates replaced: PostgreSQL cannot store them."""
     if text.isascii() and "\0" not in text:
         return str(text)
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -51,10 +51,10 @@ def _storable(text: str) -> str:
 
 
 def clipped(value: Any, longest: int) -> Any:
-    """`value` with its long texts cut in the middle, and how much is missing in its place."""
+    """Return `value` with strings longer than `longest` cut in the middle, with a note of the omitted length."""
     if isinstance(value, str) and len(value) > longest:
         half = longest // 2
-        return f"{value[:half]}\n… ({len(value) - 2 * half:,} characters left out) …\n{value[-half:]}"
+        return f"{value[:half]}\n… ({len(value) - 2 * half:,} characters omitted) …\n{value[-half:]}"
     if isinstance(value, dict):
         return {name: clipped(one, longest) for name, one in value.items()}
     if isinstance(value, list):
@@ -63,5 +63,5 @@ def clipped(value: Any, longest: int) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """The bytes of `value` as JSON."""
+    """Return the size of `value` as JSON, in bytes."""
     return len(json.dumps(value, ensure_ascii=False).encode())

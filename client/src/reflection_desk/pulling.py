@@ -1,4 +1,4 @@
-"""Work that an agent pulls: claimed, made, handed in, and claimed again; held by heartbeats as long as it is made."""
+"""The loop of `work_on`: claim a run, make its attempts under a lease, submit them, claim the next."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,12 +13,12 @@ from reflection_desk.errors import Conflict, DeskError
 from reflection_desk.reflecting import Made, Prompt, as_made, uploaded
 from reflection_desk.steps import Invoke, Sender, Steps
 
-# Three heartbeats may be lost.
+# Three heartbeats in a row may fail before the lease expires.
 BEATS_IN_A_LEASE = 4
 
 
 class WorkFields(TypedDict, total=False):
-    """Which work is taken: for these agents, of these kinds, of these loops; `holder` is what people are told."""
+    """Filters of the work to claim: agents and kinds of the task, loops of the run. `holder` is a display name."""
 
     agents: Sequence[str]
     kinds: Sequence[str]
@@ -28,9 +28,10 @@ class WorkFields(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Puller:
-    """`function` makes attempts; `claim` is which work it takes, as of `claim_task`, with `lease_s`.
+    """Claims work and submits the attempts that `function` makes.
 
-    A desk that is away is asked again for `away_s`.
+    `claim` and `lease_s` are arguments of `claim_task`. While the server is unavailable, calls are repeated for up to
+    `away_s` seconds.
     """
 
     sender: Sender
@@ -40,12 +41,12 @@ class Puller:
     away_s: float
 
     def pull(self, *, most: int | None, until_idle: bool) -> Steps[int]:
-        """How many attempts were handed in. Ends after `most`, and with `until_idle` when there is no work."""
+        """Submit up to `most` attempts and return their number. With `until_idle`, end when no work is left."""
         made = 0
         while most is None or made < most:
             wait_s = 0.0 if until_idle else calls.LONGEST_WAIT_S
-            asked = calls.claim_task(**self.claim, lease_s=self.lease_s, wait_s=wait_s)
-            work = yield from self._send_until(asked)
+            claimed = calls.claim_task(**self.claim, lease_s=self.lease_s, wait_s=wait_s)
+            work = yield from self._send_until(claimed)
             if work is None and until_idle:
                 break
             if work is not None:
@@ -53,27 +54,28 @@ class Puller:
         return made
 
     def _make(self, work: Work, *, most: int | None) -> Steps[int]:
-        """How many attempts of this run were handed in; what is not made is given back."""
+        """Make the attempts of one claimed run, then release it. Return the number of submitted attempts."""
         made, upcoming = 0, work.run.next
         while upcoming is not None and (most is None or made < most):
-            keep = calls.keep_run(work.run.id, work.lease_token)
+            heartbeat = calls.keep_run(work.run.id, work.lease_token)
             prompt = Prompt(upcoming, task=work.task)
             try:
-                told = yield Invoke(partial(self.function, prompt), keep=keep, every_s=self.lease_s / BEATS_IN_A_LEASE)
-                attempt = as_made(told)
+                every_s = self.lease_s / BEATS_IN_A_LEASE
+                result = yield Invoke(partial(self.function, prompt), heartbeat=heartbeat, every_s=every_s)
+                attempt = as_made(result)
             except BaseException:
-                yield from self._give_back(work)
+                yield from self._release(work)
                 raise
             try:
-                upcoming = yield from self._hand_in(work, attempt, number=upcoming.attempt)
+                upcoming = yield from self._submit(work, attempt, number=upcoming.attempt)
             except Conflict:
-                # The hold was lost and the attempt is another's by now, or somebody ended the run: on to the next.
+                # The lease was lost to another worker, or the run has ended.
                 return made
             made += 1
-        yield from self._give_back(work)
+        yield from self._release(work)
         return made
 
-    def _hand_in(self, work: Work, attempt: Made, *, number: int) -> Steps[NextAttempt | None]:
+    def _submit(self, work: Work, attempt: Made, *, number: int) -> Steps[NextAttempt | None]:
         files = yield from uploaded(attempt, send=self._send_until)
         call = calls.hand_in_attempt(
             work.run.id,
@@ -84,14 +86,14 @@ class Puller:
             lease_token=work.lease_token,
             **attempt.fields,
         )
-        handed_in = yield from self._send_until(call)
-        return handed_in.next
+        submitted = yield from self._send_until(call)
+        return submitted.next
 
-    def _give_back(self, work: Work) -> Steps[None]:
+    def _release(self, work: Work) -> Steps[None]:
         try:
             yield from self.sender.send(calls.release_run(work.run.id, work.lease_token))
         except DeskError:
-            # It ended, or is another's; and where the desk is away, the hold runs out by itself.
+            # The run has ended or is no longer ours. If the server is unavailable, the lease expires.
             return
 
     def _send_until[T](self, call: Call[T]) -> Steps[T]:

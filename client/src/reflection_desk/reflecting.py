@@ -1,4 +1,4 @@
-"""A function that makes attempts, in the desk's loop: called again with what was wrong until the loop is content."""
+"""The loop of `reflected`: submit a task and call a function for each attempt that its run requests."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,14 @@ from reflection_desk.steps import Invoke, Sender, Steps
 
 
 class Prompt(str):
-    """What the function is called with: a text, and with it the messages so far, the verdict and the ticket.
+    """The prompt for the next attempt, a `str`, which your function receives.
 
-    Of the first attempt it is the objective, with the lessons that fit it; then why the attempt before came back.
+    For the first attempt it is the objective with matching lessons; afterwards it is the feedback on the previous
+    attempt. `messages` has the whole conversation. `next` has the verdict and the rewind ticket.
     """
 
     next: NextAttempt
-    # Of work that was claimed; whoever handed the task in knows it.
+    # Set by `work_on` only; `reflected` submitted the task itself.
     task: Task | None
 
     def __new__(cls, upcoming: NextAttempt, task: Task | None = None) -> Self:
@@ -33,30 +34,33 @@ class Prompt(str):
 
     @property
     def attempt(self) -> int:
-        """Which one is to be made, from 1."""
+        """Number of the attempt to make, from 1."""
         return self.next.attempt
 
     @property
     def messages(self) -> list[Any]:
-        """The whole conversation to go on with, in OpenAI's form."""
+        """The whole conversation as OpenAI chat messages, with `role` and `content`."""
         return [message.model_dump(include={"role", "content"}) for message in self.next.messages]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """An attempt with what the desk is to know besides: returned in place of a bare text."""
+    """An attempt with more than its text. Return it from your function instead of a `str`.
+
+    `usage` has the spent `prompt_tokens`, `completion_tokens`, `cost_usd` and the `model`. `attachments` are paths of
+    images, audio and other files; they are uploaded before the attempt is submitted.
+    """
 
     content: str
     usage: Mapping[str, Any] | None = None
     self_check: Mapping[str, Any] | None = None
     repairs: Sequence[Mapping[str, Any]] | None = None
     artifacts: Sequence[Mapping[str, Any]] | None = None
-    # Paths of pictures, sounds and other files, which are uploaded first.
     attachments: Sequence[str | PathLike[str]] = ()
 
     @property
     def fields(self) -> work.AttemptFields:
-        """What `hand_in_attempt` is told besides the content."""
+        """The optional arguments of `hand_in_attempt`."""
         return {
             "usage": self.usage,
             "self_check": self.self_check,
@@ -66,46 +70,53 @@ class Made:
 
 
 def as_made(made: Any) -> Made:
-    """What a function made, which may be a bare text. Raises TypeError."""
+    """Return the result of a function as Made. Raises TypeError if it is neither Made nor a `str`."""
     if isinstance(made, str):
         return Made(content=made)
     if not isinstance(made, Made):
-        raise TypeError(f"an attempt is a text or reflection_desk.Made, not {type(made).__name__}")
+        raise TypeError(f"the function must return str or reflection_desk.Made, not {type(made).__name__}")
     return made
 
 
 def uploaded(made: Made, *, send: Callable[[Call[Attachment]], Steps[Attachment]]) -> Steps[list[UUID]]:
-    """The ids of the attempt's files, once the desk has them. Raises OSError where one cannot be read."""
+    """Upload the attempt's files and return their ids. Raises OSError if one cannot be read."""
     ids = []
     for path in map(Path, made.attachments):
         content = yield Invoke(path.read_bytes)
-        kept = yield from send(work.upload_attachment(content, name=path.name))
-        ids.append(kept.id)
+        attachment = yield from send(work.upload_attachment(content, name=path.name))
+        ids.append(attachment.id)
     return ids
 
 
 @dataclass(frozen=True)
 class Reflected:
-    """The best attempt of a run that has ended, and how it ended."""
+    """A finished run and its best attempt."""
 
     run: Run
     best: BestAttempt
 
     @property
     def content(self) -> str:
+        """Text of the best attempt."""
         return self.best.content
 
     @property
     def score(self) -> float | None:
+        """Score of the best attempt, 0 to 100, or None if it was not judged."""
         return self.best.score
 
     @property
     def outcome(self) -> str:
-        """`succeeded`, where a person or the task's own check let it pass; else why the loop stopped."""
+        """Outcome of the run: `succeeded` if a reviewer or a check of the task passed it, else why the run stopped.
+
+        The others are `unverified`, `exhausted`, `over_budget`, `timed_out`, `over_corrected`, `rejected`, `cancelled`
+        and `failed`.
+        """
         return self.run.outcome or ""
 
     @property
     def succeeded(self) -> bool:
+        """True if the outcome is `succeeded`."""
         return self.outcome == "succeeded"
 
     def __str__(self) -> str:
@@ -114,9 +125,9 @@ class Reflected:
 
 @dataclass(frozen=True)
 class Loop:
-    """The tasks of a function: `task` holds the fields of `submit_task` besides the objective.
+    """Submits tasks and lets `function` make the attempts from a Prompt.
 
-    `function` is given the prompt and makes the attempt. The desk is waited for `timeout_s` at a time.
+    `task` has the fields of `submit_task`. `timeout_s` limits each wait for the server in seconds.
     """
 
     sender: Sender
@@ -125,23 +136,25 @@ class Loop:
     timeout_s: float
 
     def begin(self, objective: str, *args: Any, **kwargs: Any) -> Steps[Reflected]:
-        """Hands the objective in and makes attempts until the run has ended."""
+        """Submit the objective as a task and make attempts until its run has ended. Raises as `resume` does."""
         submission = work.submit_task(objective, **{**self.task, "execution": "external"})
         task = yield from self.sender.send(submission)
         if task.run is None:
             raise DeskError(f"task {task.id} has no run")
-        return (yield from self.go_on(task.run.id, *args, **kwargs))
+        return (yield from self.resume(task.run.id, *args, **kwargs))
 
-    def go_on(self, run_id: UUID | str, *args: Any, **kwargs: Any) -> Steps[Reflected]:
-        """Makes the attempts that the run still asks for. Raises NothingKept where it ended without any.
+    def resume(self, run_id: UUID | str, *args: Any, **kwargs: Any) -> Steps[Reflected]:
+        """Make the attempts that the run requests until it has ended, and return the best one.
 
-        A run whose function fails is cancelled, so that nobody waits for it; one that the desk itself failed is not.
+        Cancels the run and raises the error if the function fails or the server finds its attempt invalid. After other
+        errors of the server the run continues. Raises NothingKept if the run ended without an attempt, and StillGoing
+        if the server takes longer than `timeout_s`.
         """
         run = yield from self._wait(run_id)
         while (upcoming := run.next) is not None:
             try:
                 made = yield Invoke(partial(self.function, Prompt(upcoming), *args, **kwargs))
-                yield from self._hand_in(run.id, made, number=upcoming.attempt)
+                yield from self._submit(run.id, made, number=upcoming.attempt)
             except Exception as error:
                 if not isinstance(error, DeskError) or isinstance(error, Invalid):
                     yield from self._cancel(run.id, error)
@@ -154,7 +167,7 @@ class Loop:
     def _wait(self, run_id: UUID | str) -> Steps[Run]:
         return self.sender.wait_for_run(run_id, timeout_s=self.timeout_s, until=lambda run: run.next is not None)
 
-    def _hand_in(self, run_id: UUID, made: Any, *, number: int) -> Steps[None]:
+    def _submit(self, run_id: UUID, made: Any, *, number: int) -> Steps[None]:
         made = as_made(made)
         files = yield from uploaded(made, send=self._send)
         attempt = work.hand_in_attempt(
@@ -166,10 +179,10 @@ class Loop:
             **made.fields,
         )
         try:
-            # What was made may have cost something: a desk that is away is asked again, like one that is waited for.
+            # An attempt may have been expensive: if the server is unavailable, do not lose it.
             yield from self._send(attempt)
         except Conflict:
-            # Somebody cancelled the run meanwhile, or its time was up: it tells that itself.
+            # If the run was cancelled or timed out meanwhile, its outcome has the reason: return it instead of raising.
             run = yield from self.sender.send(work.get_run(run_id))
             if run.next is not None and run.next.attempt == number:
                 raise

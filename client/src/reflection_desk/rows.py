@@ -1,4 +1,4 @@
-"""Rows of a data set as tables of other libraries, each imported where it is asked for."""
+"""Convert dataset rows to pandas and Hugging Face tables. The libraries are imported on demand."""
 
 import json
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ type Row = dict[str, Any]
 
 
 class LibraryMissing(ImportError):
-    """A table of a library was asked for that is not installed."""
+    """`to_pandas` or `to_hf` needs a library that is not installed."""
 
 
 def columns_of(dataset: str, known: DatasetKinds) -> list[DatasetColumn]:
-    """The columns of that data set. Raises LookupError."""
+    """Return the columns of a dataset. Raises LookupError if the server does not have it."""
     found = next((one.columns for one in known.results if one.kind == dataset), None)
     if found is None:
-        raise LookupError(f"the desk has no data set {dataset!r}")
+        raise LookupError(f"the server has no dataset {dataset!r}")
     return found
 
 
 def as_pandas(rows: Sequence[Row], columns: Sequence[DatasetColumn]) -> Any:
-    """A `pandas.DataFrame` with a column for each of the data set's, also where there are no rows; moments are in UTC.
+    """Return a `pandas.DataFrame` with all columns of the dataset, even without rows.
 
-    Lists and objects stay what they are in Python.
+    Timestamps become datetimes in UTC. Lists and objects stay Python lists and dicts. Raises LibraryMissing.
     """
     try:
         import pandas as pd
@@ -38,15 +38,18 @@ def as_pandas(rows: Sequence[Row], columns: Sequence[DatasetColumn]) -> Any:
 
 
 def as_hugging_face(rows: Sequence[Row], columns: Sequence[DatasetColumn]) -> Any:
-    """A `datasets.Dataset` whose features are the data set's columns; objects of any shape are JSON, as is metadata."""
+    """Return a `datasets.Dataset` with the dataset's columns as features. Raises LibraryMissing.
+
+    Columns of type `json`, such as `metadata`, become JSON strings.
+    """
     try:
         import datasets
         import pyarrow as pa
     except ImportError:
-        raise LibraryMissing("to_hf needs Hugging Face's datasets: pip install datasets") from None
+        raise LibraryMissing("to_hf needs Hugging Face datasets: pip install datasets") from None
     schema = pa.schema([_arrow_field(column) for column in columns])
-    told = [{column.name: _arrow_value(row[column.name], column) for column in columns} for row in rows]
-    return datasets.Dataset(pa.Table.from_pylist(told, schema=schema))
+    values = [{column.name: _arrow_value(row[column.name], column) for column in columns} for row in rows]
+    return datasets.Dataset(pa.Table.from_pylist(values, schema=schema))
 
 
 def _arrow_field(column: DatasetColumn) -> Any:

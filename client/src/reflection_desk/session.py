@@ -1,4 +1,4 @@
-"""What happened in an agent's session, recorded in OpenAI's form and handed in when it ends."""
+"""Record an agent's session as OpenAI chat messages and submit it when it ends."""
 
 import json
 import threading
@@ -14,8 +14,9 @@ from reflection_desk.errors import DeskError
 from reflection_desk.plain import clipped, plain, size_of
 from reflection_desk.steps import Sender, Steps
 
-# What the desk takes at once: messages and their size in a request, one message, the failed calls of tools beside them.
+# Limits of the server: messages in a request, their total size and the size of one, in bytes.
 MOST_MESSAGES, LARGEST_REQUEST, LARGEST_MESSAGE = 500, 4_000_000, 180_000
+# Failed tool calls in a request, their total size in bytes, and the length of an error in characters.
 MOST_TOOL_ERRORS, LARGEST_TOOL_ERRORS, LONGEST_TOOL_ERROR = 200, 400_000, 10_000
 
 type Message = Mapping[str, Any] | Any
@@ -23,9 +24,11 @@ type Message = Mapping[str, Any] | Any
 
 @dataclass
 class Session:
-    """A session that is going on; may be told by several threads.
+    """An agent's session while it is recorded. Threads may share it.
 
-    `transcript` is what the desk has of it, once it has ended.
+    Create it with `desk.session(agent="support", objective="Answer the customer.")`. Messages may contain any Python
+    value: what JSON does not support is converted to text, and a message over 180,000 bytes is shortened with a note.
+    `transcript` is the server's response, set once the session is submitted.
     """
 
     objective: str | None = None
@@ -41,14 +44,20 @@ class Session:
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def message(self, role: str | Message, content: Any = None, **more: Any) -> None:
-        """Adds a message: `message("user", "Cancel my trip.")`, or one as OpenAI's interface takes or gives it."""
+        """Add a message: `message("user", "Cancel my trip.")`, or an OpenAI message as a dict or pydantic model.
+
+        `more` has further fields of the message, such as `tool_call_id`. Raises TypeError for a message without a role.
+        """
         message = _as_message({"role": role, "content": content, **more} if isinstance(role, str) else role)
         with self._lock:
             self.messages.append(message)
             self._known[_key(message)] += 1
 
     def conversation(self, messages: Iterable[Message]) -> None:
-        """Adds those of a whole conversation that are not there yet: what a model is told again is kept once."""
+        """Add the messages of a conversation that the session does not have yet.
+
+        Pass the whole list before each model call; messages that models receive repeatedly are recorded once.
+        """
         with self._lock:
             met: Counter[str] = Counter()
             for one in messages:
@@ -58,46 +67,49 @@ class Session:
                     self.message(message)
 
     def tool_call(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str:
-        """Adds a call of a tool; returns its id, by which the tool's answer is added."""
+        """Add a tool call and return its id, for `tool_result` or `tool_error`."""
         call_id = f"call_{uuid4().hex[:24]}"
         function = {"name": tool, "arguments": json.dumps(plain(arguments or {}), ensure_ascii=False)}
         self.message("assistant", tool_calls=[{"id": call_id, "type": "function", "function": function}])
         return call_id
 
     def tool_result(self, call_id: str, content: Any) -> None:
-        """Adds what the tool answered."""
+        """Add the result of a tool call. Values that are not a `str` are recorded as JSON."""
         self.message("tool", _as_text(content), tool_call_id=call_id)
 
     def tool_error(
         self, tool: str, error: BaseException | str, *, params: Any = None, call_id: str | None = None
     ) -> None:
-        """Adds a call of a tool that failed. With the id of a call it is that call's answer, too."""
-        told = str(error) or type(error).__name__
+        """Add a failed tool call. With `call_id`, the error is also recorded as the result of that call."""
+        text = str(error) or type(error).__name__
         with self._lock:
             if call_id is not None:
-                self.message("tool", told, tool_call_id=call_id, is_error=True)
-            failed = {"tool": tool[:120], "error": clipped(plain(told), LONGEST_TOOL_ERROR), "arguments": plain(params)}
+                self.message("tool", text, tool_call_id=call_id, is_error=True)
+            failed = {"tool": tool[:120], "error": clipped(plain(text), LONGEST_TOOL_ERROR), "arguments": plain(params)}
             if self.messages:
                 failed["turn"] = len(self.messages)
             self.tool_errors.append(failed)
 
     def break_off(self, sender: Sender, error: BaseException) -> Steps[None]:
-        """Hands it in with the error as its last message. Raises nothing: the error is what counts."""
-        self.message("system", f"The session broke off: {type(error).__name__}: {error}")
+        """Submit the session with the error as its last message.
+
+        If that fails, a note is added to the error instead of raising a second one.
+        """
+        self.message("system", f"The session ended with an error: {type(error).__name__}: {error}")
         try:
             yield from self.hand_in(sender)
-        except DeskError as lost:
-            error.add_note(f"The session could not be handed in: {lost}")
+        except DeskError as failure:
+            error.add_note(f"The session could not be submitted: {failure}")
 
     def hand_in(self, sender: Sender) -> Steps[None]:
-        """Hands all of it in and ends it. A session in which nothing happened is not handed in."""
+        """Submit the session in as many requests as it needs, then end it. An empty session is not submitted."""
         with self._lock:
             messages, tool_errors = list(self.messages), list(self.tool_errors)
         if not messages and not tool_errors:
             return
         first, *later = list(_portions(messages)) or [[]]
-        kept = list(_that_fit(tool_errors))
-        left_out = {"tool_errors_left_out": len(tool_errors) - len(kept)} if len(kept) < len(tool_errors) else {}
+        sent = list(_that_fit(tool_errors))
+        omitted = {"tool_errors_left_out": len(tool_errors) - len(sent)} if len(sent) < len(tool_errors) else {}
         opened = sessions.submit_transcript(
             first,
             objective=self.objective,
@@ -105,8 +117,8 @@ class Session:
             external_id=self.external_id,
             files=self.files,
             reflection=self.reflection,
-            metadata=plain(self.metadata or {}) | left_out,
-            tool_errors=kept,
+            metadata=plain(self.metadata or {}) | omitted,
+            tool_errors=sent,
             ended=not later,
         )
         self.transcript = yield from sender.send(opened)
@@ -118,27 +130,27 @@ class Session:
             self.transcript = yield from sender.send(sessions.end_transcript(self.transcript.id))
 
 
-def _as_message(told: Message) -> dict[str, Any]:
-    """The message in types of JSON. Raises TypeError where it is none."""
-    message = plain(told)
+def _as_message(value: Message) -> dict[str, Any]:
+    """Return the message as JSON types. Raises TypeError if it has no role."""
+    message = plain(value)
     if not isinstance(message, dict) or "role" not in message:
-        raise TypeError("a message is a role and a content, a mapping with both, or a model that has both")
+        raise TypeError("a message needs a role: pass role and content, or a dict or pydantic model with both")
     return {"content": None} | {name: value for name, value in message.items() if value is not None}
 
 
 def _key(message: Mapping[str, Any]) -> str:
-    """The same for a message however it is told: with the spaces in a call's arguments, or without."""
+    """Return a key that is equal for equal messages, regardless of formatting in the arguments of tool calls."""
     calls = [
         (call.get("id"), function.get("name"), _read(function.get("arguments")))
         for call in message.get("tool_calls") or ()
         if isinstance(function := call.get("function"), dict)
     ]
-    told = (message.get("role"), message.get("content") or "", message.get("tool_call_id"), calls)
-    return json.dumps(told, sort_keys=True)
+    parts = (message.get("role"), message.get("content") or "", message.get("tool_call_id"), calls)
+    return json.dumps(parts, sort_keys=True)
 
 
 def _read(arguments: Any) -> Any:
-    """The same text for the same arguments; models write any."""
+    """Return JSON arguments in canonical form, and anything else unchanged: models may write invalid JSON."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)
     except (TypeError, ValueError, RecursionError):
@@ -150,7 +162,7 @@ def _as_text(content: Any) -> str:
 
 
 def _portions(messages: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The messages in as many requests as they need, each cut to what the desk keeps of one."""
+    """Yield the messages of each request, within the server's limits. Large messages are shortened."""
     portion: list[dict[str, Any]] = []
     size = 0
     for message in messages:
@@ -172,7 +184,7 @@ def _fitted(message: dict[str, Any]) -> dict[str, Any]:
         message = clipped(message, LARGEST_MESSAGE // share)
     if size_of(message) <= LARGEST_MESSAGE:
         return message
-    return {"role": message["role"], "content": "(This message is too large to be kept.)"}
+    return {"role": message["role"], "content": "(This message exceeds the size limit and was omitted.)"}
 
 
 def _that_fit(tool_errors: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The version of this client, which has its own changelog."""
+"""Version of the client, independent of the server's version."""
 
 __version__ = "0.3.0"
 USER_AGENT = f"reflection-desk-client/{__version__}"

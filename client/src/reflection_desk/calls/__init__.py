@@ -1,1 +1,1 @@
-"""The calls of the REST, by subject. They only describe requests; a client sends them."""
+"""Calls to the REST API by subject. The functions build requests; `Desk` has a method of the same name for each."""

@@ -1,4 +1,4 @@
-"""The settings of the completeness check."""
+"""Settings of the completeness check."""
 
 from typing import Any
 
@@ -7,10 +7,14 @@ from reflection_desk.call import Call, get, patch
 
 
 def get_completeness_settings() -> Call[CompletenessSettings]:
-    """Return how work is checked for what it still lacks."""
+    """Return the project's effective settings of the completeness check."""
     return get("completeness-settings", CompletenessSettings)
 
 
 def change_completeness_settings(**settings: Any) -> Call[CompletenessSettings]:
-    """Change what is given; None follows the server's own setting."""
+    """Change settings of the completeness check and return all of them. None restores the server's value.
+
+    The fields of CompletenessSettings except `chosen` can be changed. Runs in progress are not affected. Needs the
+    scope `admin`.
+    """
     return patch("completeness-settings", CompletenessSettings, settings)

@@ -1,4 +1,4 @@
-"""Data sets: what happened on the desk as rows to train and evaluate on."""
+"""Datasets of runs, preferences and critic verdicts, for training and evaluation."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,12 +7,16 @@ from typing import Any, TypedDict, Unpack
 from reflection_desk.answers import DatasetKinds, Page
 from reflection_desk.call import Call, get
 
-# Rows of a request: the most that the desk gives.
+# Maximum of the server for one request.
 MOST_ROWS = 200
 
 
 class DatasetFilters(TypedDict, total=False):
-    """Which rows: of a period, an agent, a kind of task; with people by made-up names, where `anonymous`."""
+    """Filters of a dataset's rows. A `str` in `since` and `until` is an ISO 8601 time or a day in UTC.
+
+    `metadata` is an object that the task's metadata must contain. `scripted` selects the runs of the scripted model,
+    which are otherwise excluded. `anonymous` replaces people's names with pseudonyms and removes email addresses.
+    """
 
     since: datetime | str
     until: datetime | str
@@ -27,12 +31,15 @@ class DatasetFilters(TypedDict, total=False):
 
 
 def list_datasets() -> Call[DatasetKinds]:
-    """Which data sets there are, with their columns."""
+    """List the datasets with their columns."""
     return get("datasets", DatasetKinds)
 
 
 def read_dataset(
     dataset: str, *, limit: int = MOST_ROWS, **filters: Unpack[DatasetFilters]
 ) -> Call[Page[dict[str, Any]]]:
-    """A page of rows of `runs`, `preferences` or `critic`, oldest first."""
+    """Return a page of rows of the dataset `runs`, `preferences` or `critic`, oldest first.
+
+    `Desk.dataset` reads all pages.
+    """
     return get(f"datasets/{dataset}", Page[dict[str, Any]], limit=limit, **filters)

@@ -1,4 +1,4 @@
-"""Sessions of agents, and their calls of tools that failed."""
+"""Sessions of agents, failed tool calls and completeness checks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,7 +19,11 @@ from reflection_desk.call import Call, get, post
 
 
 class TranscriptFields(TypedDict, total=False):
-    """What may be said of a session besides what happens in it."""
+    """Optional fields of a session.
+
+    `objective` is the agent's task and `external_id` your own id of the session. `reflection` sets when the server
+    reflects on it, such as `{"mode": "inline", "every_turns": 5}`; by default, the project's setting applies.
+    """
 
     objective: str | None
     agent: str | None
@@ -37,7 +41,11 @@ def submit_transcript(
     idempotency_key: str | None = None,
     **fields: Unpack[TranscriptFields],
 ) -> Call[Transcript]:
-    """A session in OpenAI-style messages, whole (`ended=True`) or to be gone on with by `add_turns`."""
+    """Submit a session as OpenAI chat messages, at most 500.
+
+    With `ended=True` it is complete. Otherwise continue it with `add_turns` and finish it with `end_transcript`.
+    `tool_errors` has failed tool calls as `{"tool": …, "error": …, "arguments": …, "turn": …}`.
+    """
     body = {"messages": list(messages), "ended": ended, "tool_errors": tool_errors, **fields}
     return post("transcripts", Transcript, body, idempotency_key=idempotency_key)
 
@@ -50,24 +58,33 @@ def add_turns(
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
 ) -> Call[Turns]:
-    """The session's next messages. `after` is the number of the last turn you know of: a gap is refused."""
+    """Add messages to a session, at most 500, and return the newest reflection not returned before.
+
+    `after` is the number of turns that you know of; with it, the same messages are added only once. If the session has
+    other turns or has ended, nothing is added and Conflict is raised. With `wait_s`, the server waits for a reflection
+    that is in progress.
+    """
     body = {"messages": list(messages), "after": after}
     path = f"transcripts/{transcript_id}/turns"
     return post(path, Turns, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
 
 def end_transcript(transcript_id: UUID | str, *, idempotency_key: str | None = None) -> Call[Transcript]:
-    """Ends the session; the desk looks back at it, where the project says so."""
+    """End a session. The server then reflects on it, if the session or the project's settings request it."""
     return post(f"transcripts/{transcript_id}/end", Transcript, idempotency_key=idempotency_key)
 
 
 def get_transcript(transcript_id: UUID | str) -> Call[Transcript]:
-    """The session with the reflections on it."""
+    """Return a session with its reflections, oldest first. Raises NotFound."""
     return get(f"transcripts/{transcript_id}", Transcript)
 
 
 class ToolFailureFields(TypedDict, total=False):
-    """What may be said of a call that failed."""
+    """Optional fields of a failed tool call.
+
+    `params` are its arguments, `status` the HTTP status, `retry_after_seconds` the Retry-After header, and `tools` the
+    tools that could be called, including the failed one.
+    """
 
     params: Mapping[str, Any] | None
     status: int | None
@@ -86,7 +103,11 @@ def report_tool_failure(
     idempotency_key: str | None = None,
     **fields: Unpack[ToolFailureFields],
 ) -> Call[ToolFailure]:
-    """A failed call of a tool, for a diagnosis and a corrective action. A model that has to think is waited for."""
+    """Report a failed tool call and return its diagnosis with a corrective action.
+
+    A fix that worked before, or a rule, is returned at once. If neither fits, a model diagnoses the failure: with
+    `wait_s` in seconds, the server waits for it; else `state` is `diagnosing` and `diagnosis` is None.
+    """
     body = {"tool": tool, "error_message": error_message, **fields}
     return post("tool-failures", ToolFailure, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
@@ -101,13 +122,21 @@ def report_fix_outcome(
     note: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[ToolFailure]:
-    """How the fix went: one that worked is tried first the next time."""
+    """Report whether the next try worked. A fix that worked is suggested first the next time.
+
+    `tool` and `params` are what was called, if different from the advice; `fix` describes it. Raises Conflict if a
+    different outcome was already reported.
+    """
     body = {"worked": worked, "tool": tool, "params": params, "fix": fix, "note": note}
     return post(f"tool-failures/{failure_id}/outcome", ToolFailure, body, idempotency_key=idempotency_key)
 
 
 class CheckFields(TypedDict, total=False):
-    """What a check may be told besides the objective and the history; `settings` are of this check alone."""
+    """Optional fields of a completeness check.
+
+    `tools` are the available tools, `files` those that the work produced and `required_files` those it must have
+    produced. `settings` apply to this check only; omitted ones come from the project.
+    """
 
     tools: Sequence[Mapping[str, Any]] | None
     kind: str | None
@@ -127,13 +156,17 @@ def check_completeness(
     idempotency_key: str | None = None,
     **fields: Unpack[CheckFields],
 ) -> Call[CompletenessCheck]:
-    """What the work still lacks, before it is summed up. The `files` are opened, and their faults count."""
+    """Check whether work is complete, and return missing aspects and suggested follow-up steps.
+
+    `history` lists the steps done so far. The `files` are inspected; a missing or faulty required file makes the work
+    incomplete. With `wait_s` in seconds, the server waits for the result; else `state` may be `checking`.
+    """
     body = {"objective": objective, "history": list(history), **fields}
     return post("completeness-checks", CompletenessCheck, body, idempotency_key=idempotency_key, wait_s=wait_s)
 
 
 def get_completeness_check(check_id: UUID | str) -> Call[CompletenessCheck]:
-    """The check, which may still be going on."""
+    """Return a completeness check, which may still be in progress. Raises NotFound."""
     return get(f"completeness-checks/{check_id}", CompletenessCheck)
 
 
@@ -145,15 +178,15 @@ def list_run_checks(
     run_id: UUID | str | None = None,
     limit: int | None = None,
 ) -> Call[Page[RunCheck]]:
-    """Completeness checks of runs at work and of histories, the newest first, with what came of the supplements."""
+    """Return a page of completeness checks of runs and of submitted histories, newest first."""
     return get("completeness/checks", Page[RunCheck], state=state, kind=kind, since=since, run_id=run_id, limit=limit)
 
 
 def recurring_supplements(*, kind: str | None = None) -> Call[RecurringSupplements]:
-    """What keeps being missing, in whatever words, the most frequent first."""
+    """Return the steps that were missing in several runs, most frequent first. Different wordings are grouped."""
     return get("completeness/recurring", RecurringSupplements, kind=kind)
 
 
 def completeness_figures() -> Call[CompletenessFigures]:
-    """How often something was missing in this project, and what became of it."""
+    """Return how many checks of the project found missing work, and how often it was then completed."""
     return get("completeness/figures", CompletenessFigures)

@@ -1,4 +1,4 @@
-"""Tasks, runs, attempts."""
+"""Tasks, runs and attempts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,6 +9,7 @@ from uuid import UUID
 from reflection_desk.answers import Attachment, Attempt, Event, HandedIn, Hold, Page, Run, Task, TaskBatch, Work
 from reflection_desk.call import Call, delete, get, patch, post, upload
 
+# Maximum of `wait_s`; the server accepts up to 60 s.
 LONGEST_WAIT_S = 30.0
 
 
@@ -16,16 +17,21 @@ class _Unchanged(Enum):
     UNCHANGED = "unchanged"
 
 
-# Left out of a change; None takes a thing away.
+# Default of fields where None means removal.
 UNCHANGED: Final = _Unchanged.UNCHANGED
 type Unchanged = Literal[_Unchanged.UNCHANGED]
-# Answers that may be none.
+# Types of responses without a body.
 WORK_OR_NONE: Any = Work | None
 NOTHING: Any = type(None)
 
 
 class TaskFields(TypedDict, total=False):
-    """What may be said of a task besides its objective; fields that a newer server takes may be given as well."""
+    """Optional fields of a task, as documented for `POST /tasks`. Fields of a newer server are accepted as well.
+
+    `mode` is the loop, by default `adaptive`. `execution` is `managed`, where the server's models make the attempts, or
+    `external`, where your agent does. `limits` has `max_iterations`, `token_budget`, `time_budget_s` and
+    `cost_budget_usd`. `models` chooses a model by role.
+    """
 
     mode: str | None
     kind: str | None
@@ -45,20 +51,22 @@ class TaskFields(TypedDict, total=False):
 
 
 def submit_task(objective: str, *, idempotency_key: str | None = None, **fields: Unpack[TaskFields]) -> Call[Task]:
-    """Submit a task; its first run starts at once. With `execution="external"` your agent makes the attempts.
+    """Submit a task and return it with its first run, which starts at once.
 
-    With `review="required"` the run waits for a reviewer before it ends, and ends by that decision.
+    With `execution="external"` your agent makes the attempts: submit them with `hand_in_attempt`, or use `reflected` or
+    `work_on`. With `review="required"` a reviewer's decision ends the run. Raises ExternalIdTaken if another task has
+    this `external_id` and the project requires unique ones.
     """
     return post("tasks", Task, {"objective": objective, **fields}, idempotency_key=idempotency_key)
 
 
 def submit_tasks(tasks: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> Call[TaskBatch]:
-    """Hands in up to 500 tasks: all of them, or none where one cannot be read."""
+    """Submit up to 500 tasks, each a dict of the fields of `submit_task`. If one is invalid, none is submitted."""
     return post("tasks/batch", TaskBatch, {"tasks": list(tasks)}, idempotency_key=idempotency_key)
 
 
 def get_task(task_id: UUID | str) -> Call[Task]:
-    """The task with its newest run."""
+    """Return a task with its newest run. Raises NotFound."""
     return get(f"tasks/{task_id}", Task)
 
 
@@ -68,18 +76,27 @@ def change_task(
     external_id: str | Unchanged | None = UNCHANGED,
     metadata: Mapping[str, Any] | Unchanged = UNCHANGED,
 ) -> Call[Task]:
-    """Gives a task another name, or other metadata; what is left out stays. An `external_id` of None takes it away."""
+    """Change a task's external id or metadata and return the task. Omitted fields stay unchanged.
+
+    An `external_id` of None removes it. `metadata` replaces all metadata.
+    """
     given = {"external_id": external_id, "metadata": metadata}
     return patch(f"tasks/{task_id}", Task, {name: value for name, value in given.items() if value is not UNCHANGED})
 
 
 def delete_task(task_id: UUID | str) -> Call[None]:
-    """Deletes a task with its runs and all that came of them; refused while one is under way."""
+    """Delete a task with its runs and results. Raises Conflict while one of its runs is in progress.
+
+    Needs the scope `admin`.
+    """
     return delete(f"tasks/{task_id}")
 
 
 class WorkFilters(TypedDict, total=False):
-    """What tasks and runs are looked for by; of a task, its newest run's state, outcome, score and cost."""
+    """Filters of tasks and runs. For tasks, state, outcome, score and cost are those of the newest run.
+
+    Times are datetimes with a time zone or ISO 8601. Scores are 0 to 100. `external_id` matches exactly.
+    """
 
     external_id: str
     kind: str
@@ -100,6 +117,8 @@ class WorkFilters(TypedDict, total=False):
 
 
 class RunFilters(WorkFilters, total=False):
+    """Filters of runs. `task` and `parent` are ids; `parent` selects the forks of that run."""
+
     task: UUID | str
     parent: UUID | str
     finished_from: datetime | str
@@ -107,7 +126,7 @@ class RunFilters(WorkFilters, total=False):
 
 
 def list_tasks(**filters: Unpack[WorkFilters]) -> Call[Page[Task]]:
-    """Tasks, the newest first unless `sort` says otherwise: `-created_at`, `created_at`."""
+    """Return a page of tasks. `sort` is `-created_at`, the default, or `created_at`."""
     return get("tasks", Page[Task], **filters)
 
 
@@ -121,9 +140,11 @@ def claim_task(
     wait_s: float = 0.0,
     idempotency_key: str | None = None,
 ) -> Call[Work | None]:
-    """The next attempt that such an agent is to make, held for it; None where there is none within `wait_s`.
+    """Claim a run that waits for an attempt, the oldest first. Returns None if there is none within `wait_s` seconds.
 
-    Hand it in with its `lease_token`, and hold it longer by `keep_run`; `work_on` does both.
+    Filter by `agents` and `kinds` of tasks and `modes` of runs. `holder` is a display name. The lease lasts `lease_s`
+    seconds: extend it with `keep_run`, and submit the attempt with its `lease_token`. `work_on` does both. `wait_s` is
+    at most 30.
     """
     body = {"agents": agents, "kinds": kinds, "modes": modes, "holder": holder, "lease_s": lease_s}
     wait_s = min(wait_s, LONGEST_WAIT_S)
@@ -131,37 +152,48 @@ def claim_task(
 
 
 def keep_run(run_id: UUID | str, lease_token: UUID | str) -> Call[Hold]:
-    """Holds a claimed run longer. Raises Conflict where it is another's by now."""
+    """Extend the lease of a claimed run. Raises Conflict if the lease is lost or the run has ended."""
     return post(f"runs/{run_id}/heartbeat", Hold, {"lease_token": lease_token})
 
 
 def release_run(run_id: UUID | str, lease_token: UUID | str, *, idempotency_key: str | None = None) -> Call[None]:
-    """Gives a claimed run back, for the next agent that asks."""
+    """Release a claimed run for other agents. Raises Conflict if the lease is lost."""
     return post(f"runs/{run_id}/release", NOTHING, {"lease_token": lease_token}, idempotency_key=idempotency_key)
 
 
 def get_run(run_id: UUID | str, *, wait_s: float = 0.0) -> Call[Run]:
-    """The run. With `wait_s`, at most 30, the desk answers when it ends, waits for somebody, or time is up."""
+    """Return a run. Raises NotFound.
+
+    With `wait_s`, at most 30 seconds, the server responds once the run has finished or waits for a reviewer or agent.
+    `wait_for_run` waits longer.
+    """
     return get(f"runs/{run_id}", Run, wait_s=min(wait_s, LONGEST_WAIT_S))
 
 
 def list_runs(**filters: Unpack[RunFilters]) -> Call[Page[Run]]:
-    """Runs, the newest first unless `sort` says otherwise, such as `-cost_usd` or `-finished_at`."""
+    """Return a page of runs, newest first. `sort` is a field such as `-cost_usd` or `-finished_at`."""
     return get("runs", Page[Run], **filters)
 
 
 def list_attempts(run_id: UUID | str, *, limit: int | None = None) -> Call[Page[Attempt]]:
-    """The run's attempts with the verdicts on them."""
+    """Return a page of the run's attempts with their verdicts."""
     return get(f"runs/{run_id}/attempts", Page[Attempt], limit=limit)
 
 
 def list_events(run_id: UUID | str, *, after: int = 0, wait_s: float = 0.0) -> Call[Page[Event]]:
-    """The run's events after that number. With `wait_s`, the desk answers as soon as there is one."""
+    """Return a page of the run's events with a `seq` greater than `after`.
+
+    With `wait_s`, at most 30 seconds, the server waits for a new event. `events` iterates over all of them.
+    """
     return get(f"runs/{run_id}/events", Page[Event], wait_s=min(wait_s, LONGEST_WAIT_S), after=after)
 
 
 class AttemptFields(TypedDict, total=False):
-    """What may be said of an attempt besides its content."""
+    """Optional fields of an attempt.
+
+    `usage` has the spent `prompt_tokens`, `completion_tokens`, `cost_usd` and the `model`; it counts against the run's
+    limits. `self_check` is the agent's own assessment.
+    """
 
     artifacts: Sequence[Mapping[str, Any]] | None
     usage: Mapping[str, Any] | None
@@ -180,9 +212,12 @@ def hand_in_attempt(
     idempotency_key: str | None = None,
     **fields: Unpack[AttemptFields],
 ) -> Call[HandedIn]:
-    """Your agent's next attempt. With `wait_s`, at most 30, the desk answers with what the loop says to it.
+    """Submit the attempt that a run waits for. Returns the run and the next attempt that it requests.
 
-    `attachments` are the ids of files that were uploaded before.
+    With `wait_s`, at most 30 seconds, the server waits until the attempt is judged; `next` is None before that.
+    `attempt` is its number: with it, the attempt is accepted only once and only if it is the requested one.
+    `attachments` are ids from `upload_attachment`. `lease_token` is required for a claimed run. Raises Conflict if the
+    run does not wait for this attempt, or if another agent holds it.
     """
     files = [{"type": "attachment", "id": one} for one in attachments or ()]
     body = {
@@ -196,12 +231,12 @@ def hand_in_attempt(
 
 
 def upload_attachment(content: bytes, *, name: str) -> Call[Attachment]:
-    """Keeps a picture, a sound or another file for an attempt that is handed in within a day."""
+    """Upload an image, audio or other file for an attempt. An unused file is deleted after a day."""
     return upload("attachments", Attachment, content, name=name)
 
 
 def cancel_run(run_id: UUID | str, *, idempotency_key: str | None = None) -> Call[Run]:
-    """Ends the run; what it has so far stays."""
+    """Cancel a run and return it. Its attempts and verdicts remain."""
     return post(f"runs/{run_id}/cancel", Run, idempotency_key=idempotency_key)
 
 
@@ -214,9 +249,11 @@ def fork_run(
     note: str | None = None,
     idempotency_key: str | None = None,
 ) -> Call[Run]:
-    """A new run that keeps the steps before `from_step`, optionally with that step's result as it should have been.
+    """Start a new run that copies the steps before `from_step`, and return it.
 
-    From there on it has `models`, by role, of those that the project lets its tasks choose.
+    `result` corrects the result of that step; omitted fields stay as recorded. `models` chooses a model by role from
+    that step on, among those that the project allows. `note` is the reason, for people to read. Raises Conflict if the
+    run cannot be forked.
     """
     body = {"from_step": from_step, "result": result, "models": models, "note": note}
     return post(f"runs/{run_id}/fork", Run, body, idempotency_key=idempotency_key)

@@ -1,4 +1,4 @@
-"""For agents that are written with a framework: each file needs the extra of its name, and nothing else imports it."""
+"""Integrations with agent frameworks. Each module needs the extra of the same name, such as `[langgraph]`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Says which extra is missing, where an import fails."""
+    """Raise ImportError with the name of the missing extra if an import in the block fails."""
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ImportError(f"{error.name} is missing: install reflection-desk-client[{extra}]") from error
+        raise ImportError(f"{error.name} is not installed: install reflection-desk-client[{extra}]") from error

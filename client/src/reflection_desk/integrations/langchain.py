@@ -1,4 +1,4 @@
-"""LangChain and LangGraph: what models and tools are told and answer, as a session of the desk."""
+"""LangChain and LangGraph: record model and tool calls as a session."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +14,12 @@ with needing("langchain"):
 
 
 class SessionHandler(BaseCallbackHandler):
-    """Records into `session` all that happens below the call that it is given to as a callback.
+    """Callback handler that records all model and tool calls into `session`.
 
-    What an agent's models are told again at every step is kept once.
+    Pass it as `{"callbacks": [SessionHandler(session)]}`. Messages that models receive repeatedly are recorded once.
     """
 
-    # In the order in which it happens, also below an asynchronous agent.
+    # Without this, async agents would call the handler in threads, and messages could change their order.
     run_inline = True
 
     def __init__(self, session: Session) -> None:
@@ -37,9 +37,9 @@ class SessionHandler(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
         for choices in response.generations:
-            said = getattr(choices[0], "message", None)
+            message = getattr(choices[0], "message", None)
             self.session.message(
-                as_openai([said])[0] if said is not None else {"role": "assistant", "content": choices[0].text}
+                as_openai([message])[0] if message is not None else {"role": "assistant", "content": choices[0].text}
             )
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
@@ -61,7 +61,7 @@ class SessionHandler(BaseCallbackHandler):
         if isinstance(output, ToolMessage):
             self.session.message(as_openai([output])[0])
         else:
-            # Called by the agent's own code: no message of a model's asked for it.
+            # The agent's own code called the tool: no model message contains this call.
             call_id = self.session.tool_call(tool, params if isinstance(params, dict) else {"input": params})
             self.session.tool_result(call_id, getattr(output, "content", output))
 
@@ -71,10 +71,10 @@ class SessionHandler(BaseCallbackHandler):
 
 
 def as_openai(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
-    """The messages in OpenAI's form; a tool's that tells of a failure is marked."""
+    """Convert messages to OpenAI's format. Failed tool results get `is_error`."""
     converted = convert_to_openai_messages(messages)
     assert isinstance(converted, list)
-    for message, told in zip(messages, converted, strict=True):
+    for message, openai_message in zip(messages, converted, strict=True):
         if isinstance(message, ToolMessage) and message.status == "error":
-            told["is_error"] = True
+            openai_message["is_error"] = True
     return converted

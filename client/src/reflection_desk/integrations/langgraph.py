@@ -1,4 +1,4 @@
-"""LangGraph: a node that puts an answer before a reviewer of the desk, and goes on with what was decided."""
+"""LangGraph: a node that submits an answer for review and continues with the decision."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,10 +22,11 @@ type Read = str | Callable[[Any], str]
 
 
 class Decision(TypedDict):
-    """What the node leaves in the graph's state: values that every checkpointer can keep.
+    """The decision that the node writes to the graph's state. Every checkpointer can serialize it.
 
-    `prompt` is what the model's next attempt is made from; empty once the run has ended, accepted or not. `answer` is
-    then the answer that the run keeps, which a reviewer may have edited.
+    `prompt` is the prompt for the model's next attempt; it is empty once the run has ended, accepted or not. `answer`
+    is then the final answer, which a reviewer may have edited. `decided_by` is the reviewer's user name or `critic`.
+    `score` is 0 to 100.
     """
 
     objective: str
@@ -56,13 +57,17 @@ def reviewed_by(
     into: str = "review",
     **task: Any,
 ) -> Callable[[Any, RunnableConfig], Any]:
-    """A node that hands an answer in, interrupts the graph until a reviewer has decided, and sets `into` to a Decision.
+    """Return a node that submits an answer, interrupts the graph until it is decided, and sets `into` to a Decision.
 
-    `objective` and `answer` are keys of the state, or functions of it; `task` holds further fields of `submit_task`.
-    The task requires a review: its run waits while the graph is interrupted, and ends by the reviewer's decision. What
-    the critic sends back is decided without a reviewer. Resume the graph by `Command(resume=True)`: what counts is what
-    the server says then, and without a decision the graph is interrupted again. An answer that comes after one was sent
-    back is the next attempt of the same run, which makes as many as `limits` allow.
+    `objective` and `answer` are keys of the state, or functions of it. `task` has further fields of `submit_task`. With
+    an AsyncDesk, the node is async.
+
+    The task has `review="required"`: the reviewer's decision ends its run. If the critic sends the answer back, the
+    node returns at once, without a reviewer. Resume the graph with `Command(resume=True)`. The node reads the decision
+    from the server, not from the resume value; without a decision it interrupts the graph again. The answer after one
+    was sent back is the next attempt of the same run, as many as `limits` allow.
+
+    Raises DeskError if the run ended without an attempt, and StillGoing if the answer is not judged within 600 seconds.
     """
     node = Node(desk.sender, objective, answer, into, {"mode": "actor_critic", "review": "required", **task})
     if isinstance(desk, AsyncDesk):
@@ -80,7 +85,7 @@ def reviewed_by(
 
 @dataclass(frozen=True)
 class Node:
-    """A node begins anew whenever its graph is resumed: so each step looks first for what it did before."""
+    """The node's logic. LangGraph restarts a node after each resume, so every step first checks the server's state."""
 
     sender: Sender
     objective: Read
@@ -89,8 +94,8 @@ class Node:
     task: Mapping[str, Any]
 
     def decision(self, state: Any, config: RunnableConfig) -> Steps[Decision]:
-        """The decision on the state's answer. Raises what `interrupt` raises, while there is none."""
-        # The same whenever this visit to the node begins anew, and another at the next one.
+        """Return the decision on the state's answer. Without one, LangGraph's `interrupt` raises."""
+        # Equal for all restarts of this visit to the node, and different for the next visit.
         here = config.get("configurable", {})
         place = f"langgraph-{uuid5(NAMESPACE_OID, f'{here.get("thread_id")} {here.get("checkpoint_ns")}')}"
         objective = _read(state, self.objective)
@@ -111,13 +116,13 @@ class Node:
             verdict = run.next.verdict or LastVerdict(verdict="REVISE", score=0, issues=[])
             return _decision(run, number, objective, verdict=verdict, by=by, prompt=run.next.prompt)
         if run.best_attempt is None:
-            raise DeskError(f"run {run.id} ended as {run.outcome}: {run.error or 'it kept no attempt'}")
+            raise DeskError(f"run {run.id} ended as {run.outcome}: {run.error or 'no attempt'}")
         return _decision(run, number, objective, verdict=_last_verdict(run, review), by=by)
 
     def _run(self, state: Any, objective: str, place: str) -> Steps[tuple[Run, int]]:
-        """The run, and which of its attempts the state's answer is."""
+        """Return the run, and the number of its attempt that the state's answer is."""
         before: Decision | None = _value(state, self.into)
-        # What is in the state of another task, as of the one before it in the same thread, is over.
+        # A decision about another objective belongs to an earlier task of the same thread.
         if before and before["prompt"] and before["objective"] == objective:
             run = yield from self.sender.send(work.get_run(before["run_id"]))
             number = before["attempt"] + 1
@@ -141,7 +146,7 @@ class Node:
         return run, 1
 
     def _settled(self, run: Run, number: int) -> Steps[Run]:
-        """The run, once it has judged the attempt and, where it waits for a person, once one has decided."""
+        """Return the run once the attempt is judged. While it waits for a reviewer, interrupt the graph."""
         while True:
             run = yield from self.sender.wait_for_run(
                 run.id, timeout_s=600.0, until=lambda run: run.is_waiting and run.attempts >= number
@@ -150,11 +155,11 @@ class Node:
                 return run
             waiting = yield from self.sender.send(reviews.list_reviews(run=run.id))
             open_ids = [str(one.id) for one in waiting.results if one.is_open]
-            stopped = {"run_id": str(run.id), "waiting_for": run.waiting_for, "reviews": open_ids}
-            yield Invoke(partial(interrupt, stopped))
+            waits_for = {"run_id": str(run.id), "waiting_for": run.waiting_for, "reviews": open_ids}
+            yield Invoke(partial(interrupt, waits_for))
 
     def _decided_review(self, run: Run, number: int) -> Steps[Review | None]:
-        """The newest decided review of the attempt, or of the one that the ended run keeps."""
+        """Return the newest decided review of the attempt or, if the run has ended, of its best attempt."""
         numbers = {number}
         if run.is_finished and (best := run.best_attempt) is not None:
             numbers.add(best.edited_from or best.number)
@@ -188,7 +193,7 @@ def _decision(run: Run, number: int, objective: str, *, verdict: LastVerdict, by
 
 
 def _last_verdict(run: Run, review: Review | None) -> LastVerdict:
-    """What the ended run comes to: the score of the attempt that it keeps, and why it was not accepted."""
+    """Return the verdict of an ended run: the score of its best attempt, and the issues if it was not accepted."""
     score = run.best_attempt.score if run.best_attempt is not None else None
     if run.outcome == "succeeded":
         return LastVerdict(verdict="PASS", score=score or 0, issues=[])

@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK: what models and tools are told and answer, as a session of the desk."""
+"""OpenAI Agents SDK: record model and tool calls as a session."""
 
 from typing import Any
 
@@ -17,12 +17,16 @@ with needing("openai-agents"):
     from agents.models.chatcmpl_converter import Converter
     from agents.tool_context import ToolContext
 
-# How a tool's answer begins that the SDK makes of an error, where the tool has no function of its own for that.
+# The SDK's default results of a failed tool begin like this.
 FAILED = ("An error occurred while running the tool.", "An error occurred while parsing tool arguments.")
 
 
 class SessionHooks(RunHooks[Any]):
-    """Records into `session` what the run does that it is given to as `hooks`. What is told again is kept once."""
+    """Run hooks that record all model and tool calls into `session`.
+
+    Pass them as `Runner.run(…, hooks=SessionHooks(session))`. Messages that models receive repeatedly are recorded
+    once.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -34,8 +38,8 @@ class SessionHooks(RunHooks[Any]):
         system_prompt: str | None,
         input_items: list[TResponseInputItem],
     ) -> None:
-        told = [{"role": "system", "content": system_prompt}] if system_prompt else []
-        self.session.conversation([*told, *as_openai(input_items)])
+        system = [{"role": "system", "content": system_prompt}] if system_prompt else []
+        self.session.conversation([*system, *as_openai(input_items)])
 
     async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         for message in as_openai(response.to_input_items()):
@@ -51,9 +55,9 @@ class SessionHooks(RunHooks[Any]):
             self.session.message("tool", text, tool_call_id=context.tool_call_id)
 
     async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
-        self.session.message("system", f"{from_agent.name} hands over to {to_agent.name}.")
+        self.session.message("system", f"Handoff from {from_agent.name} to {to_agent.name}.")
 
 
 def as_openai(items: list[TResponseInputItem]) -> list[Any]:
-    """Items of the Responses interface as messages of the chat's, which is what sessions are in."""
+    """Convert items of OpenAI's Responses API to chat messages."""
     return list(Converter.items_to_messages(items))

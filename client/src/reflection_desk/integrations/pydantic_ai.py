@@ -1,4 +1,4 @@
-"""Pydantic AI: what models and tools are told and answer, as a session of the desk."""
+"""Pydantic AI: record model and tool calls as a session."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
@@ -23,12 +23,16 @@ with needing("pydantic-ai"):
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import ToolDefinition
 
-# What a tool's answer may be called that tells of a failure; later versions know more of them than earlier ones.
+# Outcomes of failed tool calls. Older versions of Pydantic AI do not have all of them.
 FAILED: tuple[str, ...] = ("failed", "retried")
 
 
 class SessionCapability(AbstractCapability[Any]):
-    """Records into `session` what the run does that it is given to as a capability. What is told again is kept once."""
+    """Capability that records all model and tool calls into `session`.
+
+    Pass it as `agent.run(…, capabilities=[SessionCapability(session)])`. Messages that models receive repeatedly are
+    recorded once.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -58,7 +62,7 @@ class SessionCapability(AbstractCapability[Any]):
         try:
             return await handler(args)
         except (CallDeferred, ApprovalRequired):
-            # No failures: somebody else is to make the call, or to allow it.
+            # Not a failure: the call is deferred, or needs approval.
             raise
         except Exception as error:
             self.session.tool_error(call.tool_name, error, params=args)
@@ -66,7 +70,7 @@ class SessionCapability(AbstractCapability[Any]):
 
 
 def as_openai(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
-    """The messages in OpenAI's form, without thoughts; instructions that each request repeats are told once."""
+    """Convert messages to OpenAI's format, without thinking parts. Repeated instructions appear once."""
     instructions: set[str] = set()
     for message in messages:
         if isinstance(message, ModelResponse):
@@ -107,7 +111,7 @@ def _answer(response: ModelResponse) -> dict[str, Any]:
 
 
 def _parts(content: str | Sequence[Any]) -> Any:
-    """What a user said: a text, or parts, of which those that are no text are named by their kind alone."""
+    """Return the content of a user message. Parts without text are replaced by their type."""
     if isinstance(content, str):
         return content
     texts = [part if isinstance(part, str) else getattr(part, "content", None) for part in content]
