@@ -190,6 +190,9 @@ def told_of(entry: Entry, *, times: int = 1) -> Told:
     return Told(entry.name, "\n".join(kept), times=times)
 
 
+# Kinds that bind an agent: they are injected into every run that their scope covers, relevant to its task or not.
+BINDING_KINDS = (EntryKind.RULE, EntryKind.PREFERENCE)
+
 MOST_TOLD = 100
 # Ranked among themselves: those that were seen most, and the newest, whose rank is for being new.
 MOST_SEEN_RANKED = 400
@@ -199,10 +202,10 @@ MOST_FLAGGED_SHOWN = 50
 
 @dataclass(frozen=True)
 class RulesPrompt:
-    """`text` is the block, empty where there is nothing to tell; `entries` are those in it, the first told first.
+    """`text` has a block of rules and preferences to follow and one of lessons to consider; each only with entries.
 
-    `flagged` are approved entries that are left out until a curator has looked at what screening found, `flagged_count`
-    how many there are; `too_long` is how many did not fit.
+    Both have the token `boundary`. `entries` are those in the text, in its order. `flagged` are approved entries left
+    out until a curator has read what screening found, `flagged_count` is their number; `too_long` entries did not fit.
     """
 
     text: str
@@ -222,7 +225,10 @@ def rules_prompt(
     agent: str = "",
     longest: int = LONGEST_BLOCK,
 ) -> RulesPrompt:
-    """The approved entries that were seen at least so often, ranked by use, at most `most` of them."""
+    """Return the `most` approved entries of highest use among those seen `least_occurrences` times or more.
+
+    Rules and preferences come first. The text has `longest` characters at most.
+    """
     meant = EntryFilter(kinds=kinds, agent=agent).among(project_id).filter(occurrences__gte=least_occurrences)
     unflagged = meant.exclude(EXCLUDED)
     seen_most = list(unflagged.order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED])
@@ -235,21 +241,25 @@ def rules_prompt(
         ranks.append((row, use_rank(use, age_days=(now - row.last_seen_at).total_seconds() / 86_400)))
     chosen = by_use(ranks)[: min(most, MOST_TOLD)]
     boundary = new_boundary()
-    told = [told_of(entry, times=entry.occurrences) for entry in chosen]
-    room = len(fitting(told, boundary=boundary, most=longest))
+    blocks: list[str] = []
+    shown: list[Entry] = []
+    for heading, is_binding in ((BINDING, True), (HEADING, False)):
+        rows = [entry for entry in chosen if (entry.kind in BINDING_KINDS) == is_binding]
+        told = [told_of(entry, times=entry.occurrences) for entry in rows]
+        left = longest - sum(len(block) + 2 for block in blocks)
+        block = bounded(told, boundary=boundary, most=left, heading=heading)
+        if block:
+            blocks.append(block)
+            shown += rows[: len(fitting(told, boundary=boundary, most=left, heading=heading))]
     flagged = meant.filter(EXCLUDED)
     return RulesPrompt(
-        text=bounded(told[:room], boundary=boundary, most=longest),
+        text="\n\n".join(blocks),
         boundary=boundary,
-        entries=tuple(chosen[:room]),
+        entries=tuple(shown),
         flagged=tuple(flagged.order_by("-occurrences", "-id")[:MOST_FLAGGED_SHOWN]),
         flagged_count=flagged.count(),
-        too_long=len(chosen) - room,
+        too_long=len(chosen) - len(shown),
     )
-
-
-# Kinds that bind an agent: they are injected into every run that their scope covers, relevant to its task or not.
-BINDING_KINDS = (EntryKind.RULE, EntryKind.PREFERENCE)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,13 @@
     every.querySelector("input").indeterminate = some > 0 && some < all.length;
     button.disabled = some === 0;
     button.querySelector("span").textContent = some ? button.dataset.some.replace("%d", some) : button.dataset.none;
+    // While entries are selected, the keys are for them and not for the entry that happens to be shown.
+    const reason = document.getElementById("bulk-reason");
+    for (const [control, key] of [[button, "a"], [reason, "r"]]) {
+      if (some) control.dataset.key = key;
+      else delete control.dataset.key;
+    }
+    reason.toggleAttribute("data-key-goes", some > 0);
   }
 
   function step(by) {
