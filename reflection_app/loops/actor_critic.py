@@ -1,7 +1,7 @@
-"""Actor and critic: one model works, another judges, and a person is asked where the judgement should not stand alone.
+"""Actor–critic loop: one model writes, another evaluates, and uncertain verdicts go to a reviewer.
 
-Each new prompt is built from the original task and the feedback on earlier attempts, never from the last prompt, so
-that it does not nest inside itself.
+Each prompt is built from the original task and the feedback on earlier attempts. It is never built from the previous
+prompt, so prompts do not nest.
 """
 
 from collections.abc import Mapping
@@ -38,17 +38,17 @@ from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Outcome, Referee, Severity
 
-# The critic: what it is asked, and the verdict that code draws from its answer.
+# Critic: its prompt, and the verdict that code derives from its reply.
 #
-# The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design
-# seeds).
+# The model supplies the parts; the code applies thresholds and decides the verdict. Source: the Reflection Protocol of
+# the design seeds.
 
 TEMPERATURE = 0.3
 LONGEST_TOLD = 300
 
 
 Part = Annotated[Number, Field(ge=0, le=100)]
-# Who approves and gives no more than this scores on another scale, or contradicts itself.
+# A reply that approves but scores no higher than this used another scale or contradicts itself.
 MOST_OF_ANOTHER_SCALE = 10
 
 
@@ -66,7 +66,7 @@ class CriticFeedback(Lenient):
 
 
 class CriticAnswer(Lenient):
-    """What the critic says. Either ratings by a rubric, or both parts, or a score of its own must be there."""
+    """The critic's reply. It must contain rubric ratings, both part scores, or an overall score."""
 
     completeness: Part | None = None
     correctness: Part | None = None
@@ -79,7 +79,10 @@ class CriticAnswer(Lenient):
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":
-        """Bring a reply on a scale of 0 to 1 to 0 to 100. Raises ValueError where the scale cannot be told."""
+        """Convert scores on a 0–1 scale to 0–100.
+
+        Raise ValueError if scores are missing or their scale is ambiguous.
+        """
         if self.ratings:
             return self
         has_parts = self.completeness is not None and self.correctness is not None
@@ -88,7 +91,7 @@ class CriticAnswer(Lenient):
         given = {name: getattr(self, name) for name in (("completeness", "correctness") if has_parts else ("score",))}
         most = max(given.values())
         if 0 < most <= 1:
-            # 0 to 100 was asked for in whole numbers, and nobody approves what has 1 of 100.
+            # The prompt asks for whole numbers from 0 to 100. An approval cannot mean 1 of 100.
             if not self.approved and all(part in (0, 1) for part in given.values()):
                 raise ValueError(f"{' and '.join(given)} must be given from 0 to 100")
             return self.model_copy(update={name: round(part * 100, 2) for name, part in given.items()})
@@ -103,7 +106,7 @@ class CriticAnswer(Lenient):
 
     @property
     def quality(self) -> float:
-        """0–100: half completeness, half correctness; the critic's own score where it gave no parts."""
+        """Score from 0 to 100: the mean of completeness and correctness, or the critic's overall score."""
         if self.completeness is None or self.correctness is None:
             assert self.score is not None
             return self.score
@@ -122,7 +125,7 @@ ANSWER_SCHEMA = closed_object(
 
 
 def schema_for(rubric: Rubric) -> Schema:
-    """The form of the answer that rates by `rubric`."""
+    """Return the JSON Schema of a critic's reply that rates by `rubric`."""
     ratings = {one.key: closed_object(why=TEXT, value=_values_of(one)) for one in rubric.criteria}
     return closed_object(ratings=closed_object(**ratings), confidence=SHARE, feedback=FEEDBACK, issues=ISSUES)
 
@@ -134,7 +137,10 @@ def _values_of(criterion: Criterion) -> Schema:
 
 
 def answer_for(rubric: Rubric) -> type[CriticAnswer]:
-    """What is read of a critic that rates by `rubric`: code draws the verdict, so it need not approve."""
+    """Return the model class that parses a critic's ratings by `rubric`.
+
+    `approved` is optional there, because code derives the verdict from the ratings.
+    """
     known = {criterion.key: criterion for criterion in rubric.criteria}
 
     def read(said: Any) -> Ratings:
@@ -143,7 +149,7 @@ def answer_for(rubric: Rubric) -> type[CriticAnswer]:
         given: dict[str, Given] = {}
         for key, criterion in known.items():
             one = said.get(key)
-            # Some models leave out the reasons and give the values alone.
+            # Some models omit the reasons and return bare values.
             one = one if isinstance(one, Mapping) else {"value": one}
             why = one.get("why")
             given[key] = Given(
@@ -168,9 +174,11 @@ def question(
     rubric: Rubric | None = None,
     uninspected: tuple[str, ...] = (),
 ) -> tuple[Message, ...]:
-    """What the critic is asked: two parts, or ratings by `rubric`. `uninspected` names files that nobody could open.
+    """Return the critic's messages: a request for two part scores, or for ratings by `rubric`.
 
-    The work cannot close its own frame, whose name is a hash of the work."""
+    `uninspected` names files that could not be opened. The work sits in a frame named after its own hash, so it cannot
+    close that frame.
+    """
     checked = ""
     if requirements is not None or uninspected:
         results = "\n".join(
@@ -180,7 +188,7 @@ def question(
             ]
             + [f"- UNKNOWN: {_shortened(one)} Do not count it as done." for one in uninspected]
         )
-        # What was found is quoted from the work, which must not speak in it: so it is in a frame of its own.
+        # The results quote the work, which could contain instructions. They therefore get a frame of their own.
         checked = prompt("critic_requirements", told=results, frame=frame_of(results + content, name="check"))
         checked = f"\n{checked}\n"
     if lowered is not None:
@@ -213,7 +221,7 @@ def _asked_value(criterion: Criterion) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The text on one line: a key with a line break in it must not add a result of its own."""
+    """Return `text` shortened and on one line, so a key with a line break cannot add a result."""
     return cut(one_line(text), LONGEST_TOLD)
 
 
@@ -227,12 +235,14 @@ def judge(
     lowered: Lowered | None = None,
     rubric: Rubric | None = None,
 ) -> Judgement:
-    """The verdict on the critic's answer: PASS needs its approval, the score and all minimum requirements.
+    """Derive the verdict from the critic's reply.
 
-    Where it rates by a `rubric`, the score is the rubric's, and a PASS needs no approval but every criterion that must
-    hold.
-    What does not pass by that may pass by what was `lowered`, and the verdict names it then. REJECT follows from the
-    score alone. A critic that did not see all of the work has no confidence, whatever it says; so a person is asked.
+    PASS requires the critic's approval, a sufficient score and all minimum requirements. With a `rubric`, the score is
+    computed from the ratings. PASS then requires every mandatory criterion, and no approval.
+
+    Work that fails the full standard may still pass by the `lowered` requirements; the verdict then names them. REJECT
+    depends on the score alone. If the critic saw only part of the work (`saw_all` is False), confidence is 0. The
+    review policy then requests a review.
     """
     quality = answer.quality if rubric is None else score_of(rubric, answer.ratings)
     approved = answer.approved if rubric is None else not failed_of(rubric, answer.ratings)
@@ -267,14 +277,14 @@ LONGEST_EARLIER = 8_000
 
 @dataclass(frozen=True)
 class Earlier:
-    """An attempt that was sent back, and the judgement that did it."""
+    """An attempt that was sent back, and the judgement on it."""
 
     content: str
     judgement: Judgement
 
 
 async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until one is accepted, rejected, or a limit is reached."""
+    """Make attempts until one is accepted or rejected, or a limit is reached."""
     earlier: list[Earlier] = []
     for number in range(1, spec.limits.max_iterations + 1):
         content = await make_attempt(spec, run, number=number, messages=actor_messages(spec.objective, earlier))
@@ -293,15 +303,15 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
 async def evaluate(
     spec: TaskSpec, run: Progress, *, attempt: int, content: str, lowered: Lowered | None = None
 ) -> Judgement:
-    """The critic's verdict on an attempt, recorded. Where there are minimum requirements, code checks them first.
+    """Record and return the verdict on an attempt. Code checks minimum requirements before the critic.
 
-    A file that is missing or faulty and decides is code's verdict, and no critic is asked.
-    `lowered` is what is expected of it, where that is less than the task has.
+    If a deciding file is missing or faulty, code rejects the attempt and the critic is not called. `lowered` holds the
+    reduced requirements, if the task's requirements were reduced.
     """
     files = run.files.get(attempt)
     requirements = requirements_of(spec, content, lowered=lowered, files=files)
     if requirements is not None and files is not None and files.deciding:
-        # What is not there is nothing to be read: no model is asked about it.
+        # A missing file cannot be read, so no model is asked about it.
         by_code = judge_requirements(requirements, attempt=attempt, lowered=lowered)
         return await run.record(by_code, key=f"attempt-{attempt}/verdict")
     answer = await ask(
@@ -338,9 +348,9 @@ async def evaluate(
 def requirements_of(
     spec: TaskSpec, content: str, *, lowered: Lowered | None = None, files: FilesChecked | None = None
 ) -> RequirementsReport | None:
-    """How `content` and the `files` beside it stand against the minimum requirements, or what of them was `lowered`.
+    """Check `content` and the attempt's `files` against the minimum requirements, or the `lowered` ones.
 
-    None where there are none, or none of which anything is known.
+    Return None if there are no requirements or no results.
     """
     if spec.requirements is None and files is None:
         return None
@@ -351,7 +361,7 @@ def requirements_of(
 
 
 def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...]:
-    """The actor's prompt: the task as it was given and, after the first attempt, all feedback so far."""
+    """Return the actor's prompt: the original task and, after attempt 1, all feedback so far."""
     if not earlier:
         return (system(prompt("write_system")), user(objective))
     attempts = []

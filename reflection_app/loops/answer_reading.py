@@ -1,8 +1,8 @@
-"""Reading a typed value out of what a model wrote, where part of it may be quoted from the very text that it judges.
+"""Parse a typed value from model output that may quote the text under evaluation.
 
-The answer is the one object that the model says itself. What stands in the text that it was asked about is a quotation,
-however it is spelled there; beside quotations the answer must stand on its own, and beside anything else that looks
-like an object nothing is read at all. Who asks again learns what was meant; who guesses takes a forged verdict.
+The answer is the one object that the model itself wrote. An object that also appears in the text it was asked about is
+a quotation, even in another spelling. If quotations occur, the answer must be clearly separate from them. If another
+candidate object occurs, nothing is parsed. Asking again is safe; guessing could accept a forged verdict.
 """
 
 import html
@@ -22,53 +22,53 @@ from reflection_app.loops.texts import at_most
 from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.loops.verdicts import LONGEST_TEXT
 
-# The field by which an object of this very call is known; nothing that was written before the call can hold its value.
+# Field that identifies an object as written in this call. Text from before the call cannot contain its value.
 NONCE = "nonce"
 MOST_OBJECTS = 50
 LONGEST_ANSWER = 100_000
-# Mending takes time with the square of the length where the text is hostile.
+# On hostile text, repair takes time quadratic in its length.
 LONGEST_MENDED = 6_000
 
-# Braces that open an object: what follows is a key, a comment, or nothing more. Prose has others: {as JSON}, {:-).
+# Braces that open an object are followed by a key, a comment or the end. Other braces occur in prose: {as JSON}, {:-).
 _OPENS = re.compile(r"""\{(?=\s*(?:\\*["'“”‘’„«]|//|/\*|\#|[A-Za-z_][\w-]*+\s*[:：]|\Z))""")
 _STRUCTURE = re.compile(r"""[{}"'“]|//[^\n]*+|/\*.*?(?:\*/|\Z)""", re.DOTALL)
 _CLOSES = {opening: re.compile(rf"(?<!\\)(?:\\\\)*{closing}") for opening, closing in ('""', "''", "“”")}
-# Reasoning that some servers leave in front of the answer.
+# Reasoning that some servers leave before the answer.
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _AROUND = " \t`*_.,;。，；!！)）]}"
 _TAG = re.compile(r"</?\w+>|```\w*")
 _NO_SIGN = re.compile(r"[\W_]+")
-# A name with a yes, a no or a number. Possessive throughout: the text is hostile.
+# A name with a boolean or a number. Quantifiers are possessive because the text is hostile.
 _PAIR = re.compile(
     r"""(?<!\w)(\w{1,60}+)[\s"'”’\\*`]*+[:：=][\s"'“‘\\*`]*+(-?\d++(?:\.\d++)?|true\b|false\b)""", re.IGNORECASE
 )
 CUT_OFF = "its JSON is cut off"
 _OTHER_QUOTES = re.compile(r"\{\s*[“„«]")
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
-# Full-width signs that stand where JSON has its own.
+# Full-width characters in place of JSON punctuation.
 _QUOTE_COLON = re.compile(r'"\s*：')
 _COMMA_QUOTE = re.compile(r'，\s*(["}])')
-# Whole sentences in one character: hostile texts would grow by them.
+# Each of these ligatures expands to a whole sentence; hostile texts could grow by them.
 _LIGATURES = dict.fromkeys(map(ord, "\ufdfa\ufdfb"), " ")
-# One number that stands in both is chance.
+# A single shared number may be a coincidence.
 FEWEST_ALIKE = 2
 
 
 class UnusableAnswerError(ValueError):
-    """The model's answer is not of the form asked for."""
+    """The model's answer does not have the requested form."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What looks like an object in an answer; `value` is None where it cannot be read, and `problem` says why."""
+    """A candidate object in an answer. If it cannot be parsed, `value` is None and `problem` gives the reason."""
 
     text: str
     value: dict[str, Any] | None
     problem: str
-    # What stands beside it on its first and on its last line.
+    # Text around the object on its first and on its last line.
     before: str
     after: str
-    # Mending may take what is quoted in a text for the object's own.
+    # Repair may mistake a quotation inside a string for fields of the object.
     is_mended: bool = False
 
     @property
@@ -77,17 +77,17 @@ class Piece:
 
     @property
     def ends_its_line(self) -> bool:
-        """Whether nothing more is said about it in the same breath."""
+        """True if no further text follows on the same line."""
         return not _TAG.sub("", self.after).strip(_AROUND)
 
 
 def read_answer[T: BaseModel](
     text: str, *, schema: type[T], asked: str = "", nonce: str = "", needs_nonce: bool = False
 ) -> T:
-    """The value that the model says in `text`, mended where it is nearly JSON; prose may stand around it.
+    """Parse the model's own value from `text`, repairing near-JSON. Surrounding prose is allowed.
 
-    `asked` is what the model was shown: an object that stands there is the model's own only where it has `nonce`. With
-    `needs_nonce`, so is one among prose. Raises UnusableAnswerError, which says what is wrong.
+    `asked` is what the model was shown. An object that occurs there counts as the model's own only with the `nonce`.
+    With `needs_nonce`, an object surrounded by prose needs it too. Raise UnusableAnswerError with the reason.
     """
     if len(text) > LONGEST_ANSWER:
         raise UnusableAnswerError(f"it is longer than {LONGEST_ANSWER:,} characters")
@@ -133,7 +133,7 @@ def read_answer[T: BaseModel](
 
 
 def _bare(text: str) -> str:
-    """The answer without reasoning before it, and without what it was packed in as a text or for a page."""
+    """Return the answer without leading reasoning, and without JSON-string or HTML escaping."""
     text = _THOUGHT.sub("", text, count=1)
     if text.lstrip().startswith('"{'):
         try:
@@ -144,9 +144,9 @@ def _bare(text: str) -> str:
 
 
 def _is_rival(piece: Piece, schema: type[BaseModel], *, is_marked: bool) -> bool:
-    """Whether the piece may be meant as an answer: code and settings in a critic's words have other names.
+    """Return True if `piece` may be meant as an answer. Code and settings in prose use other field names.
 
-    Beside an answer that is marked, only what would do as well.
+    If a marked answer exists, only an object that fits `schema` is a rival.
     """
     if is_marked:
         try:
@@ -168,7 +168,7 @@ def _without_nonce(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class Quoted:
-    """What stands in a text, known again however it is spelled, ordered or taken apart there."""
+    """Text to search for quotations, regardless of their spelling, order or layout."""
 
     def __init__(self, text: str, *, fields: set[str]) -> None:
         self._fields = fields
@@ -177,9 +177,9 @@ class Quoted:
         self._pairs = {(name, value == "true" if value in {"true", "false"} else float(value)) for name, value in pairs}
 
     def __contains__(self, piece: Piece) -> bool:
-        """Whether the text has the piece word for word, or every yes, no and number of the answer that the piece is."""
+        """Return True if the text contains `piece` literally, or every boolean and number of it."""
         if piece.problem == CUT_OFF:
-            # Its end may be an own one's.
+            # Its end may belong to the model's own object.
             return False
         if _signs(piece.text) in self._signs:
             return True
@@ -197,7 +197,7 @@ class Quoted:
 
 
 def _scalars(value: Any, *, deep: bool = False) -> Iterator[tuple[str, bool | float]]:
-    """Each yes, no and number of an object with its name; with `deep`, also those of what is inside of it."""
+    """Yield each boolean and number of an object with its name. With `deep`, include nested ones."""
     for name, inner in value.items() if isinstance(value, dict) else ():
         if isinstance(inner, bool | int | float):
             yield name.lower(), inner
@@ -207,18 +207,18 @@ def _scalars(value: Any, *, deep: bool = False) -> Iterator[tuple[str, bool | fl
 
 
 def _plain(text: str) -> str:
-    """The text without what is invisible in it, look-alikes of one character made that character."""
+    """Return the text without invisible characters, and with look-alike characters normalized (NFKC)."""
     text = unicodedata.normalize("NFKC", text.translate(_LIGATURES))
     return text if text.isascii() else "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
 
 
 def _signs(text: str) -> str:
-    """The letters and digits of the text alone."""
+    """Return only the letters and digits of `text`, in lower case."""
     return _NO_SIGN.sub("", _plain(text)).lower()
 
 
 def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
-    """All that looks like an object in `text`, not what is inside of one. Raises UnusableAnswerError for too many."""
+    """Yield each top-level object candidate in `text`. Raise UnusableAnswerError if there are too many."""
     ends = count = 0
     while (opening := _OPENS.search(text, ends)) is not None:
         count += 1
@@ -250,7 +250,7 @@ def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
 
 
 class _Twins(ValueError):
-    """A key given twice: which of the two would hold?"""
+    """A duplicate key: it is unclear which value applies."""
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -263,7 +263,10 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_without_twins, strict=False)
 
 
 def _end_of(text: str, begins: int) -> int | None:
-    """Behind the brace that closes the one there, None where none does; those in texts and comments are none."""
+    """Return the index after the brace that closes the one at `begins`, or None if it is never closed.
+
+    Braces in strings and comments do not count.
+    """
     depth, at = 0, begins
     while (found := _STRUCTURE.search(text, at)) is not None:
         sign, at = found[0], found.end()
@@ -280,7 +283,7 @@ def _end_of(text: str, begins: int) -> int | None:
 
 
 def _mended(text: str, *, names: set[str]) -> Any:
-    """What json_repair makes of a whole object; None where it would have to choose between two values of one name."""
+    """Repair `text` with json_repair. Return None if it fails or a field occurs more than once."""
     if len(text) > LONGEST_MENDED:
         return None
     if any(len(re.findall(rf"""(?<!\w){re.escape(name)}["'”’]?\s*[:：]""", text)) > 1 for name in names):
@@ -292,7 +295,7 @@ def _mended(text: str, *, names: set[str]) -> Any:
         return None
 
 
-# Bases for what is read out of models' answers: unknown fields are passed over, lone texts are lists of one.
+# Base types for parsing model answers: unknown fields are ignored, and a lone text becomes a list of one.
 
 MOST_ITEMS = 50
 
@@ -302,14 +305,14 @@ class Lenient(BaseModel):
 
 
 def as_list(value: Any) -> Any:
-    """A lone text where a list was asked for is a list of one; null is none; what is too much is left out."""
+    """Return `value` as a list: a lone text becomes one item, null an empty list. Excess items are dropped."""
     if value is None:
         return []
     return [value] if isinstance(value, str) else value[:MOST_ITEMS] if isinstance(value, list) else value
 
 
 def read_as[E: StrEnum](kind: type[E], *, otherwise: E) -> BeforeValidator:
-    """Models invent kinds and categories; an unknown one is no reason to lose the answer."""
+    """Return a validator that maps unknown names to `otherwise`. Models invent kinds and categories."""
 
     def read(value: Any) -> E:
         name = str(value).strip().lower().replace(" ", "_")
@@ -319,12 +322,12 @@ def read_as[E: StrEnum](kind: type[E], *, otherwise: E) -> BeforeValidator:
 
 
 def _or_empty(value: Any) -> Any:
-    """Null is no text."""
+    """Return "" for null."""
     return "" if value is None else value
 
 
 def as_described(value: Any) -> Any:
-    """Many models answer with a sentence where an object was asked for: it is that object's description."""
+    """Return a list of objects in which a plain sentence becomes an object's `description`."""
     items = as_list(value)
     if not isinstance(items, list):
         return items
@@ -344,7 +347,7 @@ def _flag(value: Any) -> Any:
     return value if isinstance(value, bool) else text == "true"
 
 
-# "yes", "on" and 1 say nothing certain where a verdict hangs on them, and true is no number.
+# A verdict depends on these, so "yes", "on" and 1 are rejected as booleans, and true is rejected as a number.
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Number = Annotated[float, BeforeValidator(_no_flag), Field(allow_inf_nan=False)]
 Share = Annotated[Number, Field(ge=0, le=1)]

@@ -1,7 +1,7 @@
-"""Parts of the JSON Schemas that answers are asked for in.
+"""Parts of the JSON Schemas sent with model requests.
 
-They are for providers that constrain an answer, and stricter than what is accepted, on purpose. The order of keys is
-kept as it is: what is sent is kept in journals, and providers keep what each schema compiles to.
+They are for providers that constrain output, and deliberately stricter than what the application accepts. Do not
+reorder the keys: requests are recorded in journals, and providers cache the compiled form of each schema.
 """
 
 from enum import StrEnum
@@ -27,10 +27,10 @@ def list_of(items: Schema, *, most: int) -> Schema:
 
 
 def open_object(**properties: Schema) -> Schema:
-    """An object with all of these, and others where a model wants them."""
+    """Return the schema of an object that requires `properties` and allows others."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
 def closed_object(**properties: Schema) -> Schema:
-    """An object with all of these and nothing else."""
+    """Return the schema of an object with exactly `properties`."""
     return {"type": "object", "additionalProperties": False} | open_object(**properties)

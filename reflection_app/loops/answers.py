@@ -1,4 +1,4 @@
-"""Asking for typed values, and asking again where the model says something else."""
+"""Request typed values from models, and repeat the request if the reply is unusable."""
 
 import hashlib
 from contextlib import suppress
@@ -15,35 +15,35 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, user, with_last
 
-# Getting a whole answer in prose: what is none is asked for again, what was cut off is asked to go on.
+# Complete prose answers: a missing answer is requested again, a truncated one is continued.
 #
-# Both a bounded number of times and within the run's limits. Answers of a given form are what `ask` is for.
+# Both are bounded, and stay within the run's limits. For answers of a given schema, use `ask`.
 
 MOST_REASKS = 2
 MOST_CONTINUATIONS = 2
 LONGEST_QUOTE = 500
 LONGEST_OVERLAP = 400
 SHORTEST_OVERLAP = 20
-# Fewer different characters are a row of a table, or of zeros, that goes on.
+# A repeated stretch with fewer different characters may be a table row or zeros that simply go on.
 FEWEST_DIFFERENT = 8
 
 
 class NoAnswer(EffectFailed):
-    """The model sent nothing that is an answer, however often it was asked."""
+    """The model returned no answer in any try."""
 
 
 @dataclass
 class Answer:
-    """What has come of an answer so far: its text, from how many calls, and whether that is all of it."""
+    """The answer so far: its text, the number of calls that produced it, and whether it is complete."""
 
     text: str = ""
     parts: int = 0
     is_whole: bool = False
-    # Of a whole one: it comes from a journal that did not tell such answers apart.
+    # For a complete answer: it comes from a journal that did not mark truncated answers.
     reached_length: bool = False
 
     def add(self, generation: Generation) -> None:
-        """Adds what was said as far as it is text of an answer."""
+        """Append the generation's text if it is part of an answer."""
         if not generation.fault or (generation.fault is AnswerFault.CUT_OFF and generation.text.strip()):
             self.text = joined(self.text, generation.text)
             self.parts += 1
@@ -52,9 +52,10 @@ class Answer:
 
 
 async def complete_answer(run: Progress, request: Generate, answer: Answer) -> None:
-    """Fills `answer`, also where this raises: what there is of it can then be kept. It may still not be whole.
+    """Fill `answer`, also when this raises, so that a partial answer can be stored.
 
-    Raises NoAnswer where nothing came that is one, and LimitReached or EffectFailed as any call does.
+    The result may still be incomplete. Raise NoAnswer if no answer came, and LimitReached or EffectFailed like any
+    call.
     """
     next_request, fault, room = request, "", request.room
     for tries in range(1, MOST_REASKS + 2):
@@ -64,9 +65,9 @@ async def complete_answer(run: Progress, request: Generate, answer: Answer) -> N
         if answer.parts:
             break
         fault = fault_in_words(generation)
-        # What a filter stopped would be stopped again, so no more than a refusal is shown.
+        # A quoted text that a content filter stopped would be stopped again. Only a refusal is shown.
         shown = generation.refusal[:LONGEST_QUOTE] if generation.fault is AnswerFault.REFUSED else ""
-        # Reasoning may take all the room before the first word.
+        # Reasoning may use up the token limit before the answer starts.
         room *= 2 if generation.fault is AnswerFault.CUT_OFF else 1
         next_request = request.model_copy(
             update={
@@ -100,7 +101,7 @@ async def _generate(run: Progress, request: Generate, answer: Answer) -> Generat
     try:
         generation = await run.perform(request.model_copy(update={"timeout_s": run.time_left_s()}))
     except PriceUnknown as stop:
-        # What came is kept all the same.
+        # Store the partial result despite the error.
         if isinstance(stop.value, Generation):
             answer.add(stop.value)
         raise
@@ -109,7 +110,7 @@ async def _generate(run: Progress, request: Generate, answer: Answer) -> Generat
 
 
 def fault_in_words(generation: Generation) -> str:
-    """What was sent in place of an answer, in a sentence."""
+    """Return a sentence that describes what was sent instead of an answer."""
     match generation.fault:
         case AnswerFault.REFUSED:
             words = " ".join(generation.refusal.split())[:LONGEST_QUOTE]
@@ -126,7 +127,7 @@ def fault_in_words(generation: Generation) -> str:
 
 
 def joined(begun: str, rest: str) -> str:
-    """Both parts as one text. What the second says again of the end of the first is there once."""
+    """Return both parts as one text. An overlap between the end of the first and the second appears once."""
     for length in range(min(len(begun), len(rest), LONGEST_OVERLAP), SHORTEST_OVERLAP - 1, -1):
         if begun.endswith(rest[:length]) and len(set(rest[:length])) >= FEWEST_DIFFERENT:
             return begun + rest[length:]
@@ -134,14 +135,14 @@ def joined(begun: str, rest: str) -> str:
 
 
 LONGEST_SHOWN_AGAIN = 4_000
-# 64 bits: whoever wants a text to hold its own hash tries for centuries.
+# 64 bits: finding a text that contains its own hash would take centuries.
 NONCE_LENGTH = 16
-# Of which the role is no name that a sentence can begin with.
+# Subjects of error messages for roles that cannot start a sentence.
 SAID_BY = {"self": "The model, judging itself,", "vision": "The model that looked"}
 
 
 class NoUsableAnswer(EffectFailed):
-    """The model of `role` gave no answer of the form asked for, however often it was asked."""
+    """The model of `role` gave no answer of the requested form in any try."""
 
     def __init__(self, message: str, *, role: str) -> None:
         super().__init__(message)
@@ -151,11 +152,11 @@ class NoUsableAnswer(EffectFailed):
 async def ask[T: BaseModel](
     run: Progress, request: Generate, *, schema: type[T], most_reasks: int = MOST_REASKS, judges: bool = True
 ) -> T:
-    """The model's answer to `request` as a `schema`. Each call to the model is an effect of its own.
+    """Return the model's answer to `request`, parsed as `schema`. Each model call is a separate effect.
 
-    Where it `judges` what it is shown, nothing of that counts as its answer. After `most_reasks` further calls, each
-    shown what was wrong, raises NoUsableAnswer with what was said; where a limit is reached before that, raises
-    LimitReached.
+    If the model `judges` content, objects quoted from that content do not count as its answer. Each further call shows
+    the model what was wrong. After `most_reasks` further calls, raise NoUsableAnswer with the last reply. Raise
+    LimitReached if a limit is reached before that.
     """
     key, messages = request.key, request.messages
     asked = nonce = ""
@@ -172,12 +173,12 @@ async def ask[T: BaseModel](
         except UnusableAnswerError as error:
             problem = str(error)
         if reask:
-            # Said again among prose and without the nonce, it may be quoted in a spelling that code does not know.
-            # With a confidence of 0 a person is asked, by the policy.
+            # A repeated answer among prose and without the nonce may be a quotation in an unknown spelling. With a
+            # confidence of 0, the review policy requests a review.
             with suppress(UnusableAnswerError):
                 value = read_generation(generation, schema=schema, asked=asked, nonce=nonce)
                 return value.model_copy(update={"confidence": 0.0}) if "confidence" in schema.model_fields else value
-        # Only the newest bad answer is shown again: sending all of them costs tokens and teaches nothing.
+        # Show only the newest bad answer: sending all of them costs tokens and does not help.
         again = (*messages, assistant(shown_again(generation)), user(prompt("structured_again", error=problem)))
         request = request.model_copy(
             update={
@@ -185,7 +186,7 @@ async def ask[T: BaseModel](
                 "messages": again,
                 "max_tokens": run.tokens_left,
                 "timeout_s": run.time_left_s(),
-                # Reasoning may take all the room before the first word.
+                # Reasoning may use up the token limit before the answer starts.
                 "room": request.room * (2 if generation.fault is AnswerFault.CUT_OFF else 1),
             }
         )
@@ -201,40 +202,40 @@ async def ask[T: BaseModel](
 def read_generation[T: BaseModel](
     generation: Generation, *, schema: type[T], asked: str = "", nonce: str = "", needs_nonce: bool = False
 ) -> T:
-    """The value in what a model sent. Raises UnusableAnswerError also where that was no whole answer."""
+    """Parse the value in a generation. Raise UnusableAnswerError, also if the answer is not complete."""
     if generation.fault:
         raise UnusableAnswerError(fault_in_words(generation))
     return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce, needs_nonce=needs_nonce)
 
 
 def shown_again(generation: Generation) -> str:
-    """What a model is shown of what it sent; what a filter stopped would be stopped again."""
+    """Return the excerpt of a reply to show to its model. Text that a content filter stopped is omitted."""
     text = "" if generation.fault is AnswerFault.FILTERED else generation.text or generation.refusal
     return text[:LONGEST_SHOWN_AGAIN] or NO_ANSWER
 
 
 def shown_in(messages: tuple[Message, ...]) -> str:
-    """What a model is shown of what others wrote: all that stands in frames."""
+    """Return the framed content of the messages, which others wrote."""
     return inside_frames("\n".join(message.content for message in messages if message.role != "assistant"))
 
 
 def nonce_of(key: str, messages: tuple[Message, ...]) -> str:
-    """What an answer to these messages is known by: a hash of them, which none of them can hold."""
+    """Return the nonce that identifies an answer: a hash of the messages, which none of them can contain."""
     text = "\n".join([key, *(message.content for message in messages)])
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:NONCE_LENGTH]
 
 
 def with_nonce(schema: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The schema with the nonce's field, whatever its value: providers keep what each schema compiles to."""
+    """Return `schema` with the nonce as a field of any value. Providers cache each compiled schema."""
     if schema is None:
         return None
     required = [NONCE, *schema["required"]] if schema.get("required") else []
-    # Bounded, since small models that are held to a form go on with digits for ever.
+    # Bounded: small models constrained to a schema may emit digits without end.
     field = {"type": "string", "maxLength": NONCE_LENGTH}
     return {**schema, "required": required, "properties": {NONCE: field, **schema["properties"]}}
 
 
 def asking_for(nonce: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages with the last one asking for the nonce, too."""
+    """Return the messages with a request for the nonce added to the last one."""
     question = prompt("structured_nonce", question=messages[-1].content, field=NONCE, nonce=nonce)
     return with_last(messages, question)

@@ -1,4 +1,4 @@
-"""Effects that make attempts and find out what they are worth: model calls, tests, tools, the outside agent."""
+"""Effects that make and evaluate attempts: model calls, tests, tools, the external agent."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -32,11 +32,11 @@ class AnswerFault(StrEnum):
 
 
 class Generation(Value):
-    """What a model sent. `refusal` is in its own words, and `tool_calls` name the tools that it called.
+    """Model output. `refusal` is the model's own text; `tool_calls` names the tools it called.
 
-    `reasoning` is what it thought, where its provider tells that beside the answer; no prompt ever has it again.
+    `reasoning` is the model's reasoning, if its provider returns it separately. No prompt ever contains it.
 
-    `fault` is kept with the rest and never read out of it again: a run goes on from its journal as it once went.
+    `fault` is stored and never recomputed: a replayed run must repeat what its journal recorded.
     """
 
     text: str
@@ -48,11 +48,10 @@ class Generation(Value):
     fault: AnswerFault = AnswerFault.NONE
 
 
-# What providers say of an answer in which the most tokens were reached, that their filter stopped, or that they call a
-# refusal without a text of its own.
+# Finish reasons for: token limit reached, stopped by the provider's filter, refused without a refusal text.
 LENGTH, CONTENT_FILTER, REFUSAL = "length", "content_filter", "refusal"
 STOP = "stop"
-# The words by which providers say that an answer is whole. Any other word says that something broke it off.
+# Finish reasons that mean a complete answer. Any other one means that the output was interrupted.
 WHOLE = frozenset(
     {STOP, "stop_sequence", "end_turn", "eos", "eos_token", "complete", "finish", "finished", "endoftext"}
     | {"tool_calls", "tool_use", "function_call"}
@@ -60,12 +59,12 @@ WHOLE = frozenset(
 
 
 def means_whole(finish_reason: str) -> bool:
-    """Return True if the provider's word says that the answer came to its end."""
+    """Return True if the finish reason says that the answer is complete."""
     return finish_reason.strip().lower() in WHOLE
 
 
 def fault_of(text: str, *, finish_reason: str = STOP, refusal: str = "", tool_calls: Sequence[str] = ()) -> AnswerFault:
-    """What keeps the answer from being a whole one. Text beside a call of a tool is an answer."""
+    """Return why the answer is not complete. Text next to a tool call is an answer."""
     if refusal.strip() or finish_reason == REFUSAL:
         return AnswerFault.REFUSED
     if finish_reason == CONTENT_FILTER:
@@ -81,9 +80,9 @@ USUAL_TEMPERATURE = 0.7
 
 
 class Generate(Effect[Generation]):
-    """Ask the model of `role`. With `attempt`, the answer is that attempt's content, if it is a whole one.
+    """Call the model of `role`. With `attempt`, a complete answer becomes that attempt's content.
 
-    `room` is how many times the longest usual answer it may take, within `max_tokens`.
+    `room` multiplies the usual maximum answer length, within `max_tokens`.
     """
 
     kind = "generate"
@@ -102,7 +101,7 @@ class Generate(Effect[Generation]):
 class RunTests(Effect[TestReport]):
     """Run `code` against `tests` in the sandbox.
 
-    `wanted` are names that a script uses and nobody defines, where it is for the code to define them.
+    `wanted` lists undefined names that a test script uses and that the code must define.
     """
 
     kind = "run_tests"
@@ -115,10 +114,10 @@ class RunTests(Effect[TestReport]):
 
 
 class InspectFiles(Effect[FilesInspected]):
-    """Open the files that the work has produced so far, and hold them against what is required of them.
+    """Open the files produced so far and check them against the requirements.
 
-    With `attempt`, those that came with that attempt or stand in its text are among them. Their bytes are read when
-    this is performed, and are no part of the journal.
+    With `attempt`, files submitted with that attempt or written in its text are included. File content is read when the
+    effect runs, and is not stored in the journal.
     """
 
     kind = "inspect_files"
@@ -130,12 +129,12 @@ class InspectFiles(Effect[FilesInspected]):
 
 
 class CallTool(Effect[ToolResult]):
-    """Call a tool of the project. A tool that fails is a result, not a failed effect.
+    """Call a tool of the project. A failing tool is a result, not a failed effect.
 
-    A call in flight at a crash is made again; tools are told the same idempotency key both times. So they are where a
-    call `repeats` an earlier one, named by its step's key, that may have been carried out though nothing came back.
+    A call in flight at a crash is made again with the same idempotency key. A call that `repeats` an earlier one also
+    uses that call's key, because the earlier one may have been executed without a reply. `repeats` is its effect key.
 
-    `ground` says why it may be called. Only runs that began before calls were gated have calls without one.
+    `ground` is the reason why the call is permitted. Only runs started before calls were gated lack one.
     """
 
     kind = "call_tool"
@@ -149,7 +148,7 @@ class CallTool(Effect[ToolResult]):
 
 
 class RecordPermission(Effect[Permission]):
-    """Record whether a call may be made, and why, before it is made or a reviewer is asked."""
+    """Record a permission decision and its reason, before the call or the review request."""
 
     kind = "record_permission"
 
@@ -157,10 +156,10 @@ class RecordPermission(Effect[Permission]):
 
 
 class KeepAttempt(Effect[None]):
-    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan.
+    """Store an attempt that did not come from one model call, such as given arguments or a plan's outcome.
 
-    One that is `cut_off` is the beginning of an answer and no whole attempt. With `edited_from`, a person, `edited_by`,
-    wrote it out of the attempt of that number.
+    With `cut_off`, the content is the start of a truncated answer. With `edited_from`, the person `edited_by` wrote it
+    by editing the attempt of that number.
     """
 
     kind = "keep_attempt"
@@ -173,7 +172,7 @@ class KeepAttempt(Effect[None]):
 
 
 class HandedInRepair(Value):
-    """The agent's result for step `step` (from 1) of the repair plan that it received."""
+    """The agent's result for step `step` (from 1) of the repair plan it received."""
 
     step: int = Field(ge=1)
     status: RepairStatus
@@ -181,18 +180,21 @@ class HandedInRepair(Value):
 
 
 class HandedIn(Value):
-    """An attempt as the outside agent handed it in. `files` are the names of those that came with it."""
+    """An attempt submitted by the external agent. `files` are the names of the submitted files."""
 
     content: Text
     artifacts: tuple[dict[str, JsonValue], ...] = ()
     self_check: dict[str, JsonValue] | None = None
     repairs: tuple[HandedInRepair, ...] = ()
-    # Left out where there are none: what was recorded before files were looked at reads and is written as ever.
+    # Excluded when empty, so records from before file inspection read and serialize unchanged.
     files: tuple[Text, ...] = Field(default=(), exclude_if=lambda files: not files)
 
 
 class AwaitAttempt(Effect[HandedIn]):
-    """Wait for the outside agent's attempt; it is told `messages`, as a model would be. Nothing is held meanwhile."""
+    """Wait for the external agent's attempt; `messages` are sent to it as to a model.
+
+    No worker or lock is held while waiting.
+    """
 
     kind = "await_attempt"
 
@@ -201,7 +203,7 @@ class AwaitAttempt(Effect[HandedIn]):
 
 
 class RecordVerdict(Effect[Judgement]):
-    """Keep a judgement that was computed from results already recorded."""
+    """Store a judgement computed from results that are already recorded."""
 
     kind = "record_verdict"
 
@@ -209,10 +211,10 @@ class RecordVerdict(Effect[Judgement]):
 
 
 class Pick(Value):
-    """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why.
+    """The attempt to retain, chosen by evidence beyond scores, with confidence and reasons.
 
-    `try_again`: another attempt may change it. `against`: tests that it does not pass and that nothing shows to be
-    wrong; a run that ends on such a pick is unverified, however settled.
+    `try_again`: another attempt may change the choice. `against`: tests that the attempt fails and that nothing shows
+    to be wrong. A run that ends on such a pick is unverified, even if it is settled.
     """
 
     attempt: int = Field(ge=1)
@@ -224,18 +226,18 @@ class Pick(Value):
 
 
 class RecordPick(Effect[Pick]):
-    """Keep which attempt stands so far."""
+    """Store which attempt is currently the best."""
 
     kind = "record_pick"
 
     pick: Pick
 
 
-# Effects that bring in a person on a verdict, and the chance by which some are looked at.
+# Effects that request a review of a verdict, and the random draws for samples.
 
 
 class Drawn(Value):
-    """A random draw, kept with its share so that a sample stays a sample."""
+    """A random draw, stored with its share so that the sample stays reproducible."""
 
     value: float
     share: float
@@ -246,7 +248,7 @@ class Drawn(Value):
 
 
 class Draw(Effect[Drawn]):
-    """Draw a number in [0, 1) to decide something that happens with probability `share`."""
+    """Draw a number in [0, 1) to decide an event of probability `share`."""
 
     kind = "draw"
 
@@ -274,13 +276,13 @@ class Decision(StrEnum):
 
 
 class EditDecision(StrEnum):
-    """That a person puts their own text in the attempt's place."""
+    """The reviewer replaces the attempt with their own text."""
 
     EDIT = "edit"
 
 
 class DirectorsDecision(StrEnum):
-    """Human decision on a REJECT. REDO overrules it with REVISE, ACCEPT with PASS; CLOSE approves it."""
+    """Decision on a REJECT. REDO overrules it with REVISE, ACCEPT with PASS; CLOSE confirms it."""
 
     REDO = "redo"
     ACCEPT = "accept"
@@ -288,9 +290,10 @@ class DirectorsDecision(StrEnum):
 
 
 class EditedAnswer(Value):
-    """A person's own text in the place of the attempt's. It passes by that person's word, with what code found of it.
+    """A reviewer's text that replaces the attempt's. It passes by the reviewer's decision.
 
-    `lowered` is what was expected of it, where that is less than the task has.
+    `tests` and `requirements` hold what code found when it checked the text. `lowered` holds the reduced requirements,
+    if the task's were reduced.
     """
 
     content: Text
@@ -300,7 +303,7 @@ class EditedAnswer(Value):
     lowered: Lowered | None = None
 
     def judgement_of(self, attempt: int) -> Judgement:
-        """The PASS of the attempt that it was kept as."""
+        """Return the PASS for the attempt under which the text was stored."""
         return Judgement(
             attempt=attempt,
             referee=Referee.PERSON,
@@ -313,10 +316,10 @@ class EditedAnswer(Value):
 
 
 class ReviewDecision(Value):
-    """What a person decided: the verdict that holds from now on, with score, issues and reason.
+    """A reviewer's decision: the verdict that now applies, with score, issues and reason.
 
-    `picked` names another attempt than the one that was asked about, where the person prefers that one. With `edited`,
-    the verdict is on the attempt as it was, and the person's own text ends the run as its answer.
+    `picked` names another attempt that the reviewer prefers. With `edited`, the verdict concerns the original attempt,
+    and the reviewer's own text becomes the run's final answer.
     """
 
     decision: Decision
@@ -330,7 +333,7 @@ class ReviewDecision(Value):
     edited: EditedAnswer | None = None
 
     def judgement_of(self, attempt: int) -> Judgement:
-        """The decision as that person's judgement of `attempt`, or of the one that was picked instead."""
+        """Return the decision as a judgement of `attempt`, or of the attempt picked instead."""
         return Judgement(
             attempt=self.picked or attempt,
             referee=Referee.PERSON,
@@ -345,10 +348,11 @@ class ReviewDecision(Value):
 
 
 class AskReviewer(Effect[ReviewDecision]):
-    """Wait for a person's decision on a judgement; nothing is held meanwhile. `why` is shown to that person.
+    """Wait for a reviewer's decision on a judgement. `why` is shown to the reviewer.
 
-    `rule` is the number of the policy's rule that asks, from 1. Several `reviewers` judge without seeing each other's
-    decisions; the result is what they agree on, or what one more person says where they do not.
+    No worker or lock is held while waiting. `rule` is the number of the policy rule that applies, from 1. Several
+    `reviewers` decide without seeing each other's decisions. The result is their consensus, or the decision of one more
+    reviewer if they disagree.
     """
 
     kind = "ask_reviewer"
@@ -361,7 +365,7 @@ class AskReviewer(Effect[ReviewDecision]):
 
 
 class RequestAudit(Effect[None]):
-    """Put a judgement before one or several people without waiting for the answer."""
+    """Request a review by one or several reviewers without waiting for the decision."""
 
     kind = "request_audit"
 
@@ -369,13 +373,13 @@ class RequestAudit(Effect[None]):
     reviewers: int = Field(default=1, ge=1)
 
 
-# Effects that wait: for a person's answer, or for time to pass. Nothing is held meanwhile.
+# Effects that wait for a reviewer's answer or for time to pass. No worker or lock is held meanwhile.
 
 LONGEST_WAIT_S = 86_400.0
 
 
 class AskPerson(Effect[PersonsAnswer]):
-    """Wait for a person's answer to a question. The run waits as `waiting_review`."""
+    """Wait for a reviewer's answer to a question. The run's status is `waiting_review` meanwhile."""
 
     kind = "ask_person"
 
@@ -384,7 +388,7 @@ class AskPerson(Effect[PersonsAnswer]):
 
 
 class Wait(Effect[None]):
-    """Wait until `delay_s` have passed since this was first asked for; `why` is shown."""
+    """Wait until `delay_s` seconds have passed since the first request; `why` is shown to users."""
 
     kind = "wait"
 

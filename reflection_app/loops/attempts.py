@@ -1,4 +1,4 @@
-"""Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
+"""Make an attempt with a model or the external agent, at the same point of every loop."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,12 +32,12 @@ from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
 from reflection_app.loops.values import Message, assistant, user, with_last
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
 
-# Which verdicts wait for a person.
+# Verdicts that wait for a review
 
 
 @dataclass(frozen=True)
 class Waits:
-    """That a verdict waits: why, by which rule of the policy (counted from 1), and for how many people."""
+    """Review request for a verdict: the reason, the policy rule (from 1) and the number of reviewers."""
 
     reason: ReviewReason
     rule: int | None = None
@@ -46,9 +46,9 @@ class Waits:
 
 
 async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> Waits | None:
-    """Why this verdict waits for a person, or None where it stands at once.
+    """Return the review request that the policy demands for `judgement`, or None.
 
-    The first rule that fits decides. A rule for a share of what fits draws; the draw is kept in the journal.
+    The first matching rule decides. A rule with a share below 1 draws at random; the journal stores the draw.
     """
     for number, rule in enumerate(spec.review_policy.rules, start=1):
         if not rule.fits(judgement, kind=spec.kind, agent=spec.agent, cost_usd=run.cost_usd):
@@ -60,7 +60,7 @@ async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> W
                 continue
         if rule.action is RuleAction.STAND:
             return None
-        if judgement.verdict is Verdict.REJECT:  # a rejection is one whatever rule found it
+        if judgement.verdict is Verdict.REJECT:  # a rejection keeps its reason whichever rule matched
             reason = ReviewReason.REJECTED
         else:
             reason = ReviewReason.LOW_CONFIDENCE if rule.confidence_below is not None else ReviewReason.POLICY
@@ -68,14 +68,14 @@ async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> W
     return None
 
 
-# Whether a judgement stands, or a person is asked first.
+# Final judgements, with a review where one is required
 
 
 def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = None) -> Outcome | None:
-    """The run's end where the judgement that holds means one, or None where another attempt should follow.
+    """Return the run's outcome if `judgement` ends it, or None if another attempt follows.
 
-    A person who sends an attempt back wants another one, whatever the scores say. With `counted`, only that referee's
-    scores say anything.
+    If a reviewer sends an attempt back, another one follows regardless of scores. With `counted`, only that referee's
+    scores count.
     """
     if judgement.verdict is Verdict.PASS:
         return Outcome.SUCCEEDED
@@ -92,11 +92,12 @@ async def settle(
     checkpoint: tuple[str, ...] = (),
     counted: Referee | None = None,
 ) -> Judgement:
-    """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one.
+    """Return the final judgement: the referee's own, or a reviewer's if the policy requires a review.
 
-    A `checkpoint` makes it wait whatever the policy, and is why. `counted` is as in `end_by`.
+    With `checkpoint`, a review is required regardless of the policy; its texts are the reasons. See `end_by` for
+    `counted`.
     """
-    if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
+    if judgement.referee is Referee.PERSON:  # A person edited it in a fork, so no review is needed.
         return judgement
     waits = Waits(ReviewReason.CHECKPOINT, why=checkpoint) if checkpoint else await why_it_waits(spec, run, judgement)
     if waits is None:
@@ -111,9 +112,9 @@ async def settle(
 
 
 async def confirm(spec: TaskSpec, run: Progress, judgement: Judgement, *, counted: Referee | None = None) -> Judgement:
-    """Return the judgement, or a reviewer's in its place where the task requires a review and the run would end by it.
+    """Return `judgement`, or a reviewer's judgement if the task requires one and the run would end now.
 
-    Without such a task no effect is performed, so the loops' versions stay as they are.
+    Tasks without a required review perform no effect here, so loop versions are unchanged.
     """
     if judgement.referee is Referee.PERSON or not spec.requires_review:
         return judgement
@@ -127,10 +128,11 @@ async def confirm(spec: TaskSpec, run: Progress, judgement: Judgement, *, counte
 async def ask_reviewer(
     run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None, key: str = ""
 ) -> ReviewDecision:
-    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked, as `key` does.
+    """Request a review, record the decision and return it.
 
-    Raises AnsweredByPerson where the person edited the answer, once that text is kept as an attempt. No journal of
-    before holds such a decision, so the loops' versions stay as they are.
+    `number` names the attempt after which the review is requested; `key` overrides the effect key. Raise
+    AnsweredByPerson if the reviewer edited the answer, after storing that text as an attempt. No older journal contains
+    an edit decision, so loop versions are unchanged.
     """
     review = AskReviewer(
         key=key or f"attempt-{number or judgement.attempt}/review",
@@ -149,7 +151,7 @@ async def ask_reviewer(
 
 
 async def keep_edited(run: Progress, edited: EditedAnswer, *, edited_from: int, edited_by: str) -> NoReturn:
-    """Keeps a person's text as an attempt of its own that has passed. Raises AnsweredByPerson, which ends the run."""
+    """Store the reviewer's text as a new attempt that passes. Raise AnsweredByPerson, which ends the run."""
     number = max(run.attempts, default=0) + 1
     await run.perform(
         KeepAttempt(
@@ -166,7 +168,7 @@ async def keep_edited(run: Progress, edited: EditedAnswer, *, edited_from: int, 
 
 
 async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
-    """Puts a share of the judgements that stand before people, without waiting."""
+    """Request an audit for a random share of judgements that got no review. Do not wait for it."""
     policy = spec.review_policy
     if policy.audit_share <= 0:
         return
@@ -176,9 +178,9 @@ async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> Non
         await run.perform(RequestAudit(key=key, judgement=judgement, reviewers=policy.audit_reviewers))
 
 
-# When an attempt goes back with a rewind ticket, and what stands on the ticket.
+# Rewind tickets: when an attempt is sent back, and the content of its ticket
 
-# Who says most about what is wrong, first: a person, then who read the attempt, then what only measured it.
+# Referees from most to least informative: a person, those who read the attempt, then measurements.
 TELLING = (Referee.PERSON, Referee.CRITIC, Referee.SELF, Referee.TESTS, Referee.TOOL, Referee.GENERATED_TESTS)
 MEASURED = frozenset({Referee.TESTS, Referee.TOOL, Referee.GENERATED_TESTS})
 TRIGGERS = {
@@ -186,7 +188,7 @@ TRIGGERS = {
     Referee.CRITIC: Trigger.CRITIC_EVALUATION,
     Referee.SELF: Trigger.SELF_CHECK,
 }
-# What to do about an issue that names no fix of its own; after "create_repair_plan" of the design seed.
+# Default repair per category, for issues without a fix; from "create_repair_plan" of the design seed.
 USUAL_REPAIRS = {
     IssueCategory.COMPLETENESS: "Find out what is missing and add it",
     IssueCategory.CORRECTNESS: "Check it against its source and put it right",
@@ -197,7 +199,7 @@ USUAL_REPAIRS = {
 
 
 async def issue_ticket(spec: TaskSpec, run: Progress, judgement: Judgement, *, trigger: Trigger) -> Ticket:
-    """The ticket that sends the judged attempt back; the one that it has, where it has one."""
+    """Return the attempt's rewind ticket, issuing one if it has none."""
     number = judgement.attempt
     if number not in run.tickets:
         draft = TicketDraft(
@@ -216,12 +218,12 @@ async def issue_ticket(spec: TaskSpec, run: Progress, judgement: Judgement, *, t
 
 
 async def send_back(spec: TaskSpec, run: Progress, *, number: int) -> Ticket | None:
-    """The ticket with which attempt `number` went back, or None where another follows without one.
+    """Return the ticket that sends attempt `number` back, or None if no ticket is needed.
 
-    What a test or a tool measured of a model's own attempt is repaired within the loop, and nobody is sent a ticket.
+    Failed tests and tool calls of a model's own attempt are repaired within the loop, without a ticket.
     """
     sent_back = [judged for judged in reversed(run.judgements) if judged.attempt == number and not judged.passed]
-    # The one that says most about why; of one referee's, the last.
+    # The most informative judgement; among one referee's, the last.
     judgement = min(sent_back, key=lambda judged: TELLING.index(judged.referee), default=None)
     if judgement is None:
         return None
@@ -232,7 +234,10 @@ async def send_back(spec: TaskSpec, run: Progress, *, number: int) -> Ticket | N
 
 
 def repairs_of(judgement: Judgement) -> tuple[str, ...]:
-    """What is to be done, in order: a person's words, each issue's fix, and what usually helps where none is named."""
+    """Return the repair steps in order: a reviewer's suggestions, then each issue's fix or default repair.
+
+    Suggestions of other referees come last. Duplicates are removed.
+    """
     steps = [*judgement.feedback.suggestions] if judgement.referee is Referee.PERSON else []
     steps += [
         with_passage(issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}", issue.mark)
@@ -245,7 +250,7 @@ def repairs_of(judgement: Judgement) -> tuple[str, ...]:
 
 
 def context_for(spec: TaskSpec, judgement: Judgement) -> tuple[str, ...]:
-    """What whoever repairs it has to have before them."""
+    """Return the names of what is needed to repair the attempt."""
     needed = ["objective", f"attempt {judgement.attempt}"]
     if judgement.requirements is not None:
         needed += [f"requirement: {result.name}" for result in judgement.requirements.unmet]
@@ -254,15 +259,15 @@ def context_for(spec: TaskSpec, judgement: Judgement) -> tuple[str, ...]:
     return (*needed, *(f"file: {name}" for name in spec.file_names[:20]))
 
 
-# Recalling what the notebook has for a run, once and before anything that its first attempt rests on is asked.
+# Lesson retrieval: once per run, before anything that the first attempt depends on
 
 
 async def lessons_for(spec: TaskSpec, run: Progress, *, prompts: int = 1) -> Lessons | None:
-    """What the notebook has for the first attempt of our own models; an outside agent recalls by itself.
+    """Return the notebook's lessons for a managed run's first attempt; external agents retrieve their own.
 
-    `prompts` is how many are told of it, so that all of them together leave room for the work. A run whose
-    specification names no lessons performs just the effects that it performed before there were any: the loops'
-    versions stay as they are, and what waited meanwhile goes on.
+    `prompts` is the number of prompts that contain the lessons, so that together they leave room for the work. A run
+    without lessons in its specification performs no extra effect. Loop versions are unchanged, and suspended runs
+    resume.
     """
     if run.lessons is None and spec.execution is Execution.MANAGED:
         recall = recall_for(spec, prompts=prompts)
@@ -272,7 +277,7 @@ async def lessons_for(spec: TaskSpec, run: Progress, *, prompts: int = 1) -> Les
 
 
 async def task_with_lessons(spec: TaskSpec, run: Progress, *, task: str, prompts: int) -> str:
-    """The task as it is told outside of an attempt's own prompt, with the lessons for it."""
+    """Return the task with its lessons, for prompts other than an attempt's own."""
     lessons = await lessons_for(spec, run, prompts=prompts)
     return prompt("told_lessons", task=task, lessons=lessons.block) if lessons and lessons.block else task
 
@@ -284,11 +289,10 @@ LONGEST_HINTS = 4_000
 async def make_attempt(
     spec: TaskSpec, run: Progress, *, number: int, messages: tuple[Message, ...], role: str = "actor"
 ) -> str:
-    """The text of attempt `number`, made from `messages` by the model of `role` or handed in by the outside agent.
+    """Return the text of attempt `number`, made by the model of `role` or submitted by the external agent.
 
-    The attempt before it is sent back first. One that could not be brought to its end is among `run.unfinished`, and
-    nobody is to judge it. Raises LimitReached where there is no room for another attempt, and NoAnswer where the model
-    sends nothing that is one.
+    The previous attempt is sent back first. An incomplete attempt is added to `run.unfinished` and must not be
+    evaluated. Raise LimitReached if no further attempt is allowed, and NoAnswer if the model returns no answer.
     """
     run.check_limits()
     if number > 1:
@@ -318,9 +322,9 @@ async def make_attempt(
 
 
 async def look_at_files(spec: TaskSpec, run: Progress, *, number: int, content: str, came: bool = False) -> None:
-    """Opens what attempt `number` produced, where files came with it or are required of it; `run.files` has it then.
+    """Inspect the files of attempt `number` if it has some or must; store the result in `run.files`.
 
-    A run without either performs just the effects that it performed before files were looked at.
+    A run without files performs no extra effect, as before file inspection existed.
     """
     required = spec.requirements.files if spec.requirements else ()
     if not required and not came and not run.has_produced_files:
@@ -336,7 +340,7 @@ async def look_at_files(spec: TaskSpec, run: Progress, *, number: int, content: 
 
 
 def telling_of_files(spec: TaskSpec, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages with the files that the task requires, and how to hand them in."""
+    """Return the messages with the required files and how to submit them."""
     if spec.requirements is None or not spec.requirements.files or not messages:
         return messages
     listed = "\n".join(f"- {required_in_words(one)}" for one in spec.requirements.files)
@@ -345,7 +349,7 @@ def telling_of_files(spec: TaskSpec, messages: tuple[Message, ...]) -> tuple[Mes
 
 
 async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: bool = False) -> None:
-    """Keeps an attempt that no single call of a model made."""
+    """Store an attempt that no single model call made."""
     await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
     run.attempts.append(number)
     run.contents[number] = content
@@ -354,7 +358,7 @@ async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: boo
 
 
 async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
-    """Keeps what there is of the answer as the attempt: one that came whole from one call is kept with that call."""
+    """Store the answer as the attempt. A complete answer from one call is already stored with that call."""
     if not answer.parts:
         return
     if answer.parts > 1 or not answer.is_whole:
@@ -367,7 +371,7 @@ async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
 
 
 def unfinished(number: int) -> Judgement:
-    """What the next attempt is told of one that never came to its end. It is not recorded: nobody judged anything."""
+    """Return the feedback on an incomplete attempt for the next prompt. It is not recorded as a judgement."""
     issue = Issue(
         category=IssueCategory.COMPLETENESS,
         severity=Severity.CRITICAL,
@@ -380,10 +384,9 @@ def unfinished(number: int) -> Judgement:
 def attempt_messages(
     spec: TaskSpec, messages: tuple[Message, ...], *, number: int, lessons: Lessons | None = None
 ) -> tuple[Message, ...]:
-    """The messages with what holds in every loop: accepted instructions, and for the first attempt a person's order.
+    """Return `messages` with the parts that all loops share, such as accepted instructions.
 
-    The first attempt is told lessons as well and, where its work was not ordered again, what earlier runs noted for a
-    better start.
+    For the first attempt these also include lessons, and the order of a redo or else start hints from earlier runs.
     """
     if lessons is not None and lessons.block and messages:
         messages = with_last(messages, prompt("told_lessons", task=messages[-1].content, lessons=lessons.block))
@@ -403,20 +406,20 @@ def attempt_messages(
     return asking_for_parts(messages) if spec.chain_of_thought else messages
 
 
-# Whether a run's first attempt was good enough: what reflection, and the worth of lessons, are measured by.
+# Success of the first attempt: the measure for reflection and for the value of lessons.
 #
-# A run that stopped early still tells, as far as its first attempt was judged: one that is good ends its run, so
-# leaving out what stopped later would leave out failures alone. Where only a weak referee's word stands in a run that
-# ended unverified, nothing is known.
+# A run that stopped early still counts if its first attempt was judged. A good first attempt ends its run, so excluding
+# later stops would exclude failures only. If only a weak referee judged a run that ended unverified, the result is
+# unknown.
 
 
 def first_attempt_succeeded(
     judgements: Iterable[Judgement], *, outcome: Outcome | None, kept: int | None, made: int
 ) -> bool | None:
-    """Whether attempt 1 was accepted; None where nothing can tell, as of a run that has not ended.
+    """Return True if attempt 1 was accepted, or None if that is unknown, as for an unfinished run.
 
-    `kept` is the number of the attempt that the run keeps, `made` how many there are. The strongest referee's word on
-    attempt 1 holds. What it let pass has failed all the same where the run went on and kept another.
+    `kept` is the number of the attempt that the run retains, `made` the number of attempts. The strongest referee's
+    judgement of attempt 1 decides. An accepted attempt still counts as failed if the run went on and retained another.
     """
     judged = _judged_first(judgements)
     if outcome is Outcome.UNVERIFIED and (judged is None or judged.referee.is_weak):
@@ -425,9 +428,10 @@ def first_attempt_succeeded(
 
 
 def first_attempt_failed(judgements: Iterable[Judgement], *, kept: int | None, made: int) -> bool:
-    """Whether attempt 1 of a run that has ended fell short by any word on it, a weak referee's too, or the run went on.
+    """Return True if attempt 1 of an ended run was not accepted.
 
-    That is said of a run that ended unverified as well: its first attempt failed, and nothing shows it to be mended.
+    The strongest referee's judgement decides, even if that referee is weak. Unverified runs count too: their first
+    attempt failed, and nothing shows that it was repaired.
     """
     return _was_accepted(_judged_first(judgements), kept=kept, made=made) is False
 
@@ -444,25 +448,26 @@ def _was_accepted(judged: Judgement | None, *, kept: int | None, made: int) -> b
     return judged.passed and (kept == 1 or judged.referee is Referee.PERSON)
 
 
-# The conversation of a loop that works on in one context, kept within what the budget leaves for a prompt.
+# Conversation of a loop that continues in one context, bounded by the prompt budget
 
-# About what a token takes in UTF-8; exact counts differ by model and are not needed for a bound.
+# Approximate bytes of UTF-8 per token; a bound needs no exact, model-specific count.
 BYTES_PER_TOKEN = 4
-# What a prompt may take at most, whatever the budget: beyond that, models with small contexts refuse it.
+# Upper bound of a prompt regardless of budget; models with small contexts refuse longer ones.
 MOST_CONTEXT_TOKENS = 24_000
 KEPT_OF_AN_ATTEMPT = 300
 CUT = "[The rest of this attempt was cut to save room.]"
 
 
 def tokens_of(messages: Sequence[Message]) -> int:
-    """About how many tokens the messages take."""
+    """Return the approximate number of tokens in `messages`."""
     return sum(len(message.content.encode(errors="surrogatepass")) for message in messages) // BYTES_PER_TOKEN
 
 
 def within(budget_tokens: int, *, task: Sequence[Message], turns: Sequence[Message]) -> tuple[Message, ...]:
-    """The task and the turns after it, in about half of `budget_tokens`, so that an answer fits into the rest.
+    """Return the task and its turns in about half of `budget_tokens`, to leave room for the answer.
 
-    The oldest attempts are cut first, then the oldest turns are left out. The task and the last turn always stay whole.
+    The oldest attempts are shortened first, then the oldest turns are dropped. The task and the last turn stay
+    complete.
     """
     room = min(budget_tokens // 2, MOST_CONTEXT_TOKENS)
     kept = list(turns)
@@ -473,15 +478,15 @@ def within(budget_tokens: int, *, task: Sequence[Message], turns: Sequence[Messa
             shortened = cut_with(kept[place].content, KEPT_OF_AN_ATTEMPT, note=CUT)
             kept[place] = kept[place].model_copy(update={"content": shortened})
     while len(kept) > 1 and tokens_of([*task, *kept]) > room:
-        # An attempt goes together with what was said of it, so that the roles still take turns.
+        # Drop an attempt together with its feedback, so that the roles still alternate.
         del kept[: 2 if len(kept) > 2 else 1]
     return (*task, *kept)
 
 
-# Which prompts were changed since a run began.
+# Prompts changed since a run began
 
 
 def changed_since(recorded: Mapping[str, str]) -> list[str]:
-    """The names of the prompts that read otherwise than in `recorded`, or are no more; new ones are no change."""
+    """Return the names of prompts that differ from `recorded` or were removed. New prompts do not count."""
     today = versions()
     return sorted(name for name, version in recorded.items() if today.get(name) != version)

@@ -1,4 +1,4 @@
-"""The loops by name, and which one a task gets."""
+"""Registry of the loops, and the choice of a loop for a task."""
 
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import suppress
@@ -36,17 +36,17 @@ from reflection_app.loops.tool_loop import tool_loop
 from reflection_app.loops.values import Message, user
 from reflection_app.loops.verdicts import Ended, Outcome
 
-# Which loop a task gets: a real signal first, then a critic, and the model's own judgement last.
+# Routing: prefer a real signal, then a critic; the model's own judgement comes last.
 
 
 def can_check(spec: TaskSpec, kind: TaskKind | None) -> bool:
-    """Whether the external loop can check attempts at this task: code without tests is given tests by a model."""
+    """Return True if the external loop can check the task. For code without tests, a model writes tests."""
     brought = spec.tests is not None or spec.output_schema is not None or spec.tool_call is not None
     return brought or kind is TaskKind.CODE_GENERATION
 
 
 def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
-    """The loop of a task by what came with it, or None where a model has to say what the task is about."""
+    """Return the route that the task's own data determines, or None if a classifier must decide."""
     kind = kind_of(spec)
     task_kind = kind.value if kind else spec.kind
     hands_in_calls = bool(spec.tools) and spec.execution is Execution.EXTERNAL
@@ -73,7 +73,7 @@ def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
 
 
 def route_by_kind(spec: TaskSpec, kind: TaskKind, *, why: str = "") -> Route:
-    """The loop of a task of this kind; `why` is what a classifier said of it."""
+    """Return the route for a task of `kind`; `why` is the classifier's reason."""
     if can_check(spec, kind):
         mode, reason = Mode.EXTERNAL_LOOP, "Running it shows whether it works."
     elif kind is TaskKind.REASONING:
@@ -88,42 +88,45 @@ def route_by_kind(spec: TaskSpec, kind: TaskKind, *, why: str = "") -> Route:
 
 
 def kind_of(spec: TaskSpec) -> TaskKind | None:
-    """The kind that the task was handed in with, where it is one that decides something."""
+    """Return the kind submitted with the task, if it is a known TaskKind."""
     return TaskKind(spec.kind) if spec.kind in TaskKind else None
 
 
-# A completeness check of work that was done elsewhere: its history comes with the task, and nothing is carried out.
+# Completeness check of work done elsewhere: the task contains its history, and nothing is executed.
 
 
 async def completeness_check(spec: TaskSpec, run: Progress) -> Outcome:
-    """Succeeded once the check was made, whatever it found; unverified where it failed."""
+    """Return SUCCEEDED once the check is made, regardless of its result; UNVERIFIED if it failed."""
     settings = spec.completeness or CompletenessSettings()
     found = await check_completeness(spec, run, history=spec.history, settings=settings, base="history")
     return Outcome.UNVERIFIED if found.state is CheckState.UNCHECKED else Outcome.SUCCEEDED
 
 
-# The diagnosis of a failed call that an outside agent reported: nothing is called, and no attempt is made.
+# Diagnosis of a failed call that an external agent reported: no tool is called and no attempt is made.
 
 PLACE = "reported"
 
 
 async def tool_diagnosis(spec: TaskSpec, run: Progress) -> Outcome:
-    """Succeeds with a diagnosis; unverified where nobody could tell what was wrong."""
+    """Return SUCCEEDED with a diagnosis, or UNVERIFIED if no cause was found.
+
+    Raise EffectFailed if the task contains no failed call.
+    """
     if spec.failed_call is None:
         raise EffectFailed("There is no failed call to diagnose.")
     diagnosis = await diagnose(run, spec.failed_call, place=PLACE)
     return Outcome.UNVERIFIED if diagnosis.source is Source.NONE else Outcome.SUCCEEDED
 
 
-# What a task is about, asked of a model where nobody said it.
+# Classification by a model, for tasks submitted without a kind
 
 TEMPERATURE = 0.0
-# What a task is about shows in its beginning; long tasks are long because of what they bring along.
+# The beginning of a task shows its kind; long tasks are long because of attached material.
 LONGEST_SHOWN = 6_000
 
 
 def _kind(value: Any) -> TaskKind:
-    """Classifiers invent kinds, and write them as they like; an unknown one is `other`."""
+    """Return the task kind for `value`, in any spelling. Unknown kinds become OTHER."""
     name = "_".join(str(value).lower().replace("-", " ").replace("_", " ").split())
     return TaskKind(name) if name in TaskKind else TaskKind.OTHER
 
@@ -138,7 +141,7 @@ ANSWER_SCHEMA = closed_object(task_kind=one_of(TaskKind), confidence=SHARE, why=
 
 
 async def classify(spec: TaskSpec, run: Progress) -> Classification:
-    """What the task is about. `other` where no usable answer comes: a task never fails for want of a class."""
+    """Return the task's classification, or `other` without a usable answer. A task never fails for this reason."""
     run.check_limits()
     request = run.model_call(
         key="classify",
@@ -156,18 +159,18 @@ async def classify(spec: TaskSpec, run: Progress) -> Classification:
 
 
 def question(objective: str) -> tuple[Message, ...]:
-    """What the classifier is asked. The task cannot close its frame."""
+    """Return the classifier's messages. The task cannot close its frame."""
     shown = cut_with(objective, LONGEST_SHOWN, note="[The rest is not shown.]")
     return (user(prompt("classify", objective=shown, frame=frame_of(objective))),)
 
 
-# The adaptive loop: what the task is about decides which loop it goes on with, in the same journal.
+# Adaptive loop: choose a loop for the task and continue with it in the same journal
 
 Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
 
 
 async def adaptive(spec: TaskSpec, run: Progress, *, loops: Mapping[Mode, Loop]) -> Outcome:
-    """The end of the loop that suits the task. A classifier is asked only where the task does not say it itself."""
+    """Run the loop that suits the task and return its outcome. Call a classifier only if needed."""
     route = route_by_facts(spec, built=loops)
     if route is None:
         found = await classify(spec, run)
@@ -177,14 +180,14 @@ async def adaptive(spec: TaskSpec, run: Progress, *, loops: Mapping[Mode, Loop])
     return await loops[chosen.mode](spec.model_copy(update=changed), run)
 
 
-# The external loop: a real signal decides, and no model is asked whether it went well.
+# External loop: a real signal decides; no model evaluates the result.
 #
-# What the task brought decides which signal that is: tests come before a schema, a schema before tools. Code without
-# tests gets tests that a model writes.
+# The task's data selects the signal: tests before a schema, a schema before tools. For code without tests, a model
+# writes tests.
 
 
 async def external_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """The end of the loop that goes with what can check this task."""
+    """Run the loop for the signal that can check this task, and return its outcome."""
     if spec.tests is not None:
         return await code_loop(spec, run)
     if spec.output_schema is not None:
@@ -209,8 +212,8 @@ LOOPS: dict[Mode, Loop] = {
 }
 LOOPS[Mode.ADAPTIVE] = partial(adaptive, loops=LOOPS)
 
-# Raised by hand when a loop performs other effects, or in another order, than before: a run that was suspended under
-# another version cannot be replayed.
+# Raise a version by hand when a loop performs other effects, or in another order. A run suspended under another version
+# cannot be replayed.
 VERSIONS: dict[Mode, int] = {
     Mode.EXTERNAL_LOOP: 2,
     Mode.ACTOR_CRITIC: 2,
@@ -227,35 +230,35 @@ VERSIONS: dict[Mode, int] = {
 }
 
 JUDGES = frozenset({"critic", "self"})
-# What checks, diagnoses or reflects makes no attempt that could be sent back.
+# Modes that check, diagnose or reflect make no attempt that could be sent back.
 WITHOUT_ATTEMPTS = OF_THE_DESK | {Mode.COMPLETENESS_CHECK, Mode.INLINE_REFLECTION, Mode.TOOL_DIAGNOSIS}
 
 
 def version_of(mode: Mode) -> int:
-    """The version of a loop. Adaptive runs may become any of the others, so theirs changes with each of them."""
+    """Return the version of a loop. An adaptive run may enter any other loop, so its version is their sum."""
     if mode is not Mode.ADAPTIVE:
         return VERSIONS[mode]
     return sum(version for one, version in VERSIONS.items() if one not in OF_THE_DESK)
 
 
 def mode_for(spec: TaskSpec) -> Mode:
-    """The loop that a task begins with: where it was left open, the one that what came with the task decides on."""
+    """Return the task's first loop. If the mode was left open, the task's data decides."""
     route = route_by_facts(spec, built=LOOPS) if spec.mode is Mode.ADAPTIVE else None
     return route.mode if route else spec.mode
 
 
 async def run_loop(spec: TaskSpec) -> Ended:
-    """Runs the loop of `spec` to its end, which waits for a reviewer where the task requires one."""
+    """Run the loop of `spec` to its end, including a required review."""
     run = Progress(spec.limits)
     run.gate = spec.gate()
     return await reviewed_end(spec, run, await _run_to_end(spec, run))
 
 
 async def _run_to_end(spec: TaskSpec, run: Progress) -> Ended:
-    """Runs the loop. An effect that failed for good ends it as failed, with the error.
+    """Run the loop. An effect that failed for good ends the run as failed, with the error.
 
-    Of a model call a rewind ticket and a report are stored. Where only the judge failed, its words made no verdict and
-    the attempt is kept as unverified.
+    For a failed model call, a rewind ticket and a report are stored. If only the judge failed, there is no verdict, and
+    the run ends as unverified with the attempt retained.
     """
     try:
         outcome = await LOOPS[spec.mode](spec, run)

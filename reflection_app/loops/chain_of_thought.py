@@ -1,6 +1,6 @@
-"""Reasoning in five headed parts: what a model is asked for, and the parts read out of its answer.
+"""Chain of thought in five headed parts: the prompt for it and the parser.
 
-`headings_in` defines what counts as a heading. Reasoning is in the provider's field or in `<think>`.
+`headings_in` defines what counts as a heading. Reasoning comes from the provider's field or from `<think>`.
 """
 
 import re
@@ -16,10 +16,10 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.thinking import split_thinking
 from reflection_app.loops.values import Message, Value, user, with_last
 
-# Every line is read once and only its beginning, so that the time is linear in the length of the text.
+# Each line is read once, and only its beginning, so that time is linear in the length of the text.
 
 PARTS = ("understand", "analyze", "plan", "execute", "verify")
-# A heading with its decoration is shorter; what comes after it on the same line does not matter here.
+# Longer than any decorated heading. Later text on the line is irrelevant here.
 LONGEST_HEADING = 160
 MOST_WORDS_BESIDE = 6
 
@@ -30,7 +30,7 @@ _ENGLISH = {
     "execute": "execut(?:e|ing|ion)",
     "verify": "verify(?:ing)?|verification",
 }
-# Written without spaces: what follows may be a letter of the same word.
+# Chinese has no spaces between words, so no word boundary is required after a name.
 _CHINESE = {
     "understand": "理解",
     "analyze": "分析",
@@ -46,13 +46,13 @@ _HEADING = re.compile(
     rf"(?:{_NAMES})",
     re.IGNORECASE,
 )
-# The end of a heading that holds nothing but the name; text of the part may follow a colon or a dash.
+# End of a heading that holds only the name. Text of the part may follow a colon or a dash.
 _ENDS = re.compile(r"[*_# \t]*+(?:[:：]|[-–—](?=[ \t]|\Z)|\Z)(?:\*\*|__)?[ \t]*+")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
 
 class Style(IntEnum):
-    """How a heading is marked, the surest last."""
+    """Markup of a heading, the most reliable last."""
 
     NUMBERED = 1
     BOLD = 2
@@ -70,10 +70,10 @@ class Heading:
 
 
 def headings_in(lines: Sequence[str]) -> list[Heading]:
-    """The headings of parts among `lines`: of Markdown, bold or numbered, in English or Chinese.
+    """Return the headings of parts in `lines`: Markdown, bold or numbered, in English or Chinese.
 
-    Those inside of code fences are none. An answer has one style, that which marks the most parts: a list inside the
-    plan may well have an item that begins with "Verify".
+    Lines in code fences are ignored. Only the style that marks the most parts counts in an answer. A list inside the
+    plan may have an item that begins with "Verify".
     """
     found: list[Heading] = []
     fence = ""
@@ -102,7 +102,7 @@ def _heading(line: str, *, number: int) -> Heading | None:
     elif found["mark"]:
         style = Style.BOLD
     elif counted and counted[0] in {str(PARTS.index(part) + 1), _CHINESE_DIGITS[PARTS.index(part)]}:
-        # "1. Verify it" is an item of some list; "5. Verify it" is the fifth part.
+        # "1. Verify it" is a list item; "5. Verify it" is the heading of the fifth part.
         style = Style.NUMBERED
     else:
         return None
@@ -124,12 +124,12 @@ def _is_title(rest: str, *, mark: str | None) -> bool:
 
 
 class ChainOfThought(Value):
-    """The five parts of an answer; None where the answer has no such part.
+    """The five parts of an answer; a missing part is None.
 
-    `reasoning` is what stands under none of them, step by step; `final` the answer where it has none of the five.
+    `reasoning` holds the steps outside of the parts. `final` is the answer if it has none of the five parts.
     """
 
-    # Stored ones may have fields of earlier versions.
+    # Stored values may contain fields of earlier versions.
     model_config = ConfigDict(extra="ignore")
 
     understand: str | None = None
@@ -142,24 +142,24 @@ class ChainOfThought(Value):
 
     @property
     def parts(self) -> dict[str, str | None]:
-        """The five, in their order; empty where the answer has none of them."""
+        """The five parts in order, or an empty dict if the answer has none."""
         parts = self.model_dump(include=set(PARTS))
         return {name: parts[name] for name in PARTS} if any(part is not None for part in parts.values()) else {}
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """All of the reasoning in its order: thoughts before the parts, and the parts that are not the work."""
+        """All reasoning in order: thoughts before the parts, then every part except `execute`."""
         told = (part for name, part in self.parts.items() if name != "execute")
         return (*self.reasoning, *filter(None, told))
 
     @property
     def answer(self) -> str:
-        """The work; empty where no part of the answer is it for certain, so that all of it is."""
+        """The work, or "" if no part is clearly the work. Callers then use the whole answer."""
         return self.execute or self.final or ""
 
 
 def asking_for_parts(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """`messages` with the wish for five parts at the end of the last one."""
+    """Return `messages` with a request for five parts at the end of the last one."""
     wish = prompt("chain_of_thought")
     if not messages or messages[-1].role != "user":
         return (*messages, user(wish))
@@ -167,10 +167,10 @@ def asking_for_parts(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def parse_chain_of_thought(answer: str, *, beside: str = "") -> ChainOfThought | None:
-    """What `answer` is made of, or None where nothing separates its reasoning from the rest.
+    """Split `answer` into its parts. Return None if its reasoning cannot be separated.
 
-    The texts of a repeated part are joined. Headings inside of a thought are no parts. `beside` is the provider's
-    reasoning field.
+    Texts of a repeated part are joined. Headings inside a thought are ignored. `beside` is the provider's reasoning
+    field.
     """
     text = storable(answer)
     thought, rest = split_thinking(text)
@@ -198,11 +198,11 @@ MOST_STEPS = 100
 
 
 def _steps_in(thought: str) -> tuple[str, ...]:
-    """The paragraphs of a thought; the last one holds what is too much."""
+    """Return the paragraphs of a thought, at most MOST_STEPS; the last one holds the rest."""
     return tuple(filter(None, map(str.strip, _EMPTY_LINES.split(thought, maxsplit=MOST_STEPS - 1))))
 
 
 def work_in(answer: str) -> str:
-    """The part of a chain of thought that holds the work, or all of an answer of which no part is it for certain."""
+    """Return the part of `answer` that holds the work, or all of it if no part clearly does."""
     found = parse_chain_of_thought(answer)
     return (found and found.answer) or answer

@@ -1,4 +1,4 @@
-"""Taking the code out of a model's answer."""
+"""Extract code and data from model answers."""
 
 import ast
 import json
@@ -8,7 +8,7 @@ from typing import Any
 from reflection_app.loops.chain_of_thought import work_in
 from reflection_app.loops.storable import storable, storable_value
 
-# A fence may be indented, may be left open at the end of a truncated answer, and may name a language or not.
+# A fence may be indented, unclosed in a truncated answer, and without a language.
 _FENCE = re.compile(
     r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+-]*+)[^\n]*+\n(.*?)(?:^[ \t]*+\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -16,14 +16,14 @@ _PYTHON = frozenset({"", "python", "py", "python3"})
 
 
 def blocks_in(answer: str, *, languages: frozenset[str]) -> list[str]:
-    """What stands in the code fences of `answer` that name one of `languages`; "" is a fence that names none."""
+    """Return the content of code fences that name one of `languages`; "" matches fences that name none."""
     return [match[3] for match in _FENCE.finditer(answer) if match[2].lower() in languages]
 
 
 def code_of(answer: str, *, entry_point: str | None = None) -> str:
-    """The code in a model's answer: the last block that defines `entry_point`, else the longest Python block.
+    """Return the code in `answer`: the last block that defines `entry_point`, else the longest Python block.
 
-    An answer without a block is taken whole: many models answer with bare code.
+    An answer without a block is returned whole, because many models answer with bare code.
     """
     blocks = blocks_in(answer, languages=_PYTHON)
     if not blocks:
@@ -46,10 +46,9 @@ def _defines(code: str, name: str) -> bool:
     return False
 
 
-# Taking the data out of a model's answer: the one JSON value in it, bare or in a code fence.
+# Data extraction: the single JSON value in an answer, bare or in a code fence.
 #
-# Nothing is mended here. Whoever uses the answer reads it with a JSON reader, so what is nearly JSON is not good
-# enough.
+# Nothing is repaired here. Consumers read the answer with a JSON parser, so near-JSON is not valid.
 
 LONGEST_DATA = 200_000
 MOST_TRIES = 200
@@ -58,13 +57,13 @@ LANGUAGES = frozenset({"", "json", "jsonc", "json5"})
 
 
 class NoData(ValueError):
-    """The answer holds no JSON value, or several; the message says which, and where reading stopped."""
+    """The answer contains no JSON value, or several. The message says which, and where parsing stopped."""
 
 
 def value_in(answer: str) -> Any:
-    """The JSON value in `answer`, its texts made storable. Raises NoData.
+    """Return the JSON value in `answer`, with its texts made storable. Raise NoData.
 
-    The whole answer, else its code blocks, else an object or an array with prose around it.
+    Tries the whole answer, then its code blocks, then an object or array within prose.
     """
     if len(answer) > LONGEST_DATA:
         raise NoData(f"it is longer than {LONGEST_DATA:,} characters")
@@ -81,7 +80,7 @@ def value_in(answer: str) -> Any:
             except NoData as error:
                 problem = str(error)
         return _only_one(values, problem)
-    # The objects and arrays in `whole`, each once: what stands inside of another is part of it.
+    # The outermost objects and arrays in `whole`; nested ones are part of them.
     place = _next_opening(whole, 0)
     for _ in range(MOST_TRIES):
         if place < 0:
@@ -91,7 +90,7 @@ def value_in(answer: str) -> Any:
             values.append(storable_value(value))
         except NoData:
             raise
-        except RecursionError:  # what stands inside of it could be read, but is not what was answered
+        except RecursionError:  # inner values are readable but are not the answer
             raise NoData(TOO_DEEP) from None
         except ValueError:
             end = place + 1
@@ -100,7 +99,7 @@ def value_in(answer: str) -> Any:
 
 
 def data_of(answer: str, *, chain_of_thought: bool) -> Any:
-    """The JSON value in `answer`; of a chain of thought in the part that holds the work, first. Raises NoData."""
+    """Return the JSON value in `answer`. With a chain of thought, try its work part first. Raise NoData."""
     work = work_in(answer) if chain_of_thought else answer
     try:
         return value_in(work)
@@ -113,7 +112,7 @@ def data_of(answer: str, *, chain_of_thought: bool) -> Any:
 def _only_one(values: list[Any], problem: str) -> Any:
     if not values:
         raise NoData(problem)
-    # Compared as texts: to Python, 1 and True are the same.
+    # Compare as JSON texts: in Python, 1 == True.
     if len({json.dumps(value, sort_keys=True) for value in values}) > 1:
         raise NoData("it holds several different JSON values; answer with one")
     return values[0]

@@ -1,6 +1,6 @@
-"""Code against the tests that came with the task: written, run, and rewritten with the failures in view.
+"""Code loop: write code, run the tests that came with the task, and rewrite it with the failures shown.
 
-After "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arXiv:2303.11366) with given tests.
+Sources: "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arXiv:2303.11366) with given tests.
 """
 
 from desk_sandbox.code_tests import TestReport, TestResult
@@ -17,14 +17,15 @@ from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 MOST_FAILURES_SHOWN = 10
 MOST_BROKEN_SHOWN = 3
 LONGEST_FIELD = 1_000
-# A sandbox run costs no money; even a run that is out of time may see whether its last answer was right.
+# A sandbox run costs no money, so a run out of time may still test its last answer.
 TESTS_TIMEOUT_S = 30.0
 
 
 async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until the tests pass or a limit is reached. Tests are run on every whole answer.
+    """Make attempts until the tests pass or a limit is reached. Every complete answer is tested.
 
-    Where tests are broken and nothing speaks against an attempt, no further one could show more: a person decides.
+    If tests are broken and nothing counts against an attempt, another attempt could show no more. A reviewer then
+    decides.
     """
     assert spec.tests is not None
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
@@ -63,7 +64,10 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 def code_under(spec: TaskSpec, answer: str) -> tuple[str, tuple[str, ...] | None]:
-    """The code in `answer` as the task's tests are run on it, and the names that a script wants of it."""
+    """Return the code in `answer` to test, and the undefined names that a test script requires of it.
+
+    The names are None if the tests are no script.
+    """
     assert spec.tests is not None
     script, entry_point = spec.tests.script, spec.tests.entry_point
     code = code_of(answer, entry_point=entry_point)
@@ -73,9 +77,9 @@ def code_under(spec: TaskSpec, answer: str) -> tuple[str, tuple[str, ...] | None
 
 
 def judge_tests(report: TestReport, *, attempt: int) -> Judgement:
-    """PASS if every counted test passed, else REVISE; the score is the share that passed.
+    """Return PASS if every counted test passed, else REVISE. The score is the share that passed.
 
-    Tests are sure of themselves, but for those that are broken.
+    Confidence is 1, or 0 if broken tests leave the result open.
     """
     return Judgement(
         attempt=attempt,
@@ -88,7 +92,7 @@ def judge_tests(report: TestReport, *, attempt: int) -> Judgement:
 
 
 def words_on_broken(report: TestReport) -> tuple[str, ...]:
-    """That tests are broken, how many, and what the first ones say, for people."""
+    """Return sentences for reviewers: how many tests are broken, and the errors of the first ones."""
     broken = report.broken
     counts = (
         f"{len(broken)} of {report.total} tests fail by themselves, whatever the code is, so they say nothing of it."
@@ -99,20 +103,20 @@ def words_on_broken(report: TestReport) -> tuple[str, ...]:
 
 
 def failures_prompt(report: TestReport) -> str:
-    """What the model is told of the failed tests: each one's name, input, expected, actual and error."""
+    """Return the prompt that lists the failed tests: name, input, expected, actual and error of each."""
     shown = failures_in_words(report.failed)
     return prompt("code_failures", failed=len(report.failed), total=report.counted, failures=shown)
 
 
 def sent_back(judgement: Judgement, *, name: str = "code_sent_back") -> str:
-    """Return the prompt for an attempt that a person sent back."""
+    """Return the prompt for an attempt that a reviewer sent back."""
     problems = [f"- {issue.in_words}" for issue in judgement.issues]
     problems += [f"- {suggestion}" for suggestion in judgement.feedback.suggestions]
     return prompt(name, problems="\n".join(problems) or "- No reason was given.")
 
 
 def failures_in_words(failures: tuple[TestResult, ...]) -> str:
-    """The first failures in full, and how many more there are."""
+    """Return the first failures in full, and the number of further ones."""
     parts = []
     for result in failures[:MOST_FAILURES_SHOWN]:
         fields = {

@@ -1,7 +1,7 @@
-"""Content that comes as a list of parts, in the forms of OpenAI, Anthropic and Gemini, as one text. Pure.
+"""Content given as a list of parts (OpenAI, Anthropic, Gemini), converted to one text. Pure.
 
-OpenAI: https://platform.openai.com/docs/api-reference/chat/create (messages) and /responses (input);
-Anthropic: https://docs.anthropic.com/en/api/messages; Gemini: https://ai.google.dev/api/caching#Part.
+OpenAI: https://platform.openai.com/docs/api-reference/chat/create (messages) and /responses (input); Anthropic:
+https://docs.anthropic.com/en/api/messages; Gemini: https://ai.google.dev/api/caching#Part.
 """
 
 import base64
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-# A part may hold parts: what a tool answered.
+# Maximum nesting; a tool result may itself contain parts.
 DEEPEST = 4
 LONGEST_NAME = 200
 LONGEST_ADDRESS = 2_000
-# Models' thoughts are not what they said.
+# Reasoning parts are omitted: they are not part of the message.
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
-# Bounded: else a long text without a comma would be looked through again and again.
+# Bounded, because a long text without a comma would otherwise be scanned repeatedly.
 INLINE = re.compile(r"data:(?P<media_type>[\w.+-]{1,100}/[\w.+-]{1,100})?(?P<parameters>[^,]{0,300}),")
-# What was uploaded before is named by its id.
+# Type of a part that names an uploaded file by id.
 UPLOADED = "attachment"
-# Where a part keeps what it is about, in one form or another.
+# Keys that may hold a part's content, depending on the provider.
 HOLDERS = ("image_url", "input_audio", "file", "source", "inline_data", "inlineData", "file_data", "fileData")
 MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
 NAMES = ("filename", "title", "name")
@@ -31,16 +31,16 @@ DATA = ("data", "file_data", "url")
 
 
 def text_of_parts(content: Any, *, depth: int = 0) -> str:
-    """The texts of the parts, one a line; in the place of any other what it is: `[image, image/png, 34 kB]`.
+    """Return the text parts, one per line. Other parts become placeholders: `[image, image/png, 34 kB]`.
 
-    Thoughts are left out.
+    Reasoning is omitted.
     """
     texts = (one if isinstance(one, str) else placeholder(one) for _number, one in _read(content, depth=depth))
     return "\n".join(text for text in texts if text)
 
 
 def _read(content: Any, *, depth: int = 0) -> Iterator[tuple[int, str | Mapping[str, Any]]]:
-    """What the parts come to, each with the number of its part: a text, or the part itself where it is none."""
+    """Yield (index, content) for each part: its text, or the part itself if it is not text."""
     for number, part in enumerate(content):
         for one in _read_part(part, depth=depth):
             yield number, one
@@ -60,7 +60,7 @@ def _read_part(part: Any, *, depth: int) -> Iterator[str | Mapping[str, Any]]:
         if isinstance(part.get(key), str):
             yield str(part[key])
             return
-    # What a tool answered is a text or parts again.
+    # A tool result is text or a list of parts.
     if kind == "tool_result" and depth < DEEPEST:
         inner = part.get("content")
         if isinstance(inner, str):
@@ -78,16 +78,16 @@ def _read_part(part: Any, *, depth: int) -> Iterator[str | Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class _Held:
-    """What a part that is no text holds: its data as it stands there, or an address, under whichever name."""
+    """Content of a non-text part: data in its original form or an address, under any provider's key."""
 
     media_type: str
     name: str
     data: str
     address: str
     inline: re.Match[str] | None
-    # Anthropic's documents may be a text, which stands there as it is.
+    # Anthropic documents may contain plain text.
     is_text: bool
-    # Data of a part that claims no kind of file may be anything, and is left alone.
+    # Data of a part that does not claim to be a file may be anything, and is ignored.
     claims_file: bool
 
     @property
@@ -114,7 +114,7 @@ def _look_at(part: Mapping[str, Any]) -> _Held:
 
 
 def placeholder(part: Mapping[str, Any]) -> str:
-    """What stands in a text for a part that is none: its kind, and of media the type, name, size or address."""
+    """Return the placeholder for a non-text part: its kind, and for media the type, name, size or address."""
     held = _look_at(part)
     kind = part.get("type") if isinstance(part.get("type"), str) else held.media_type.partition("/")[0] or "part"
     told = [str(kind).removeprefix("input_").removesuffix("_url"), held.media_type, held.name]
@@ -130,9 +130,9 @@ def placeholder(part: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class MediaPart:
-    """A part that stands for a file: its bytes, a link, or the id of what was uploaded before, one of the three.
+    """A part that represents a file. Exactly one of `content`, `url` and `uploaded` (an id) is set.
 
-    `number` is its part's, from 0, and `word` what stands for it in the text.
+    `number` is the part's index from 0, `word` its placeholder in the text.
     """
 
     number: int
@@ -144,9 +144,9 @@ class MediaPart:
 
 
 def media_of_parts(content: Any) -> tuple[MediaPart, ...]:
-    """The files among the parts, in their order. What names neither data nor an address is a word in the text alone.
+    """Return the files among the parts, in order. A part without data or address yields none.
 
-    Raises ValueError, naming the part, where data is no Base64.
+    Raise ValueError, naming the part, if data is not Base64.
     """
     return tuple(_media(content))
 
@@ -178,6 +178,6 @@ def _bytes_of(held: _Held) -> bytes:
         return held.data.encode()
     else:
         given = held.data
-    # Some break their lines, some write it for addresses, and some leave out the filling at the end.
+    # Data may have line breaks, the URL-safe alphabet, or missing padding.
     plain = "".join(given.split()).translate(str.maketrans("-_", "+/")).rstrip("=")
     return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

@@ -1,4 +1,4 @@
-"""Data against a JSON Schema: written, checked, and written again with every violation and its path in view."""
+"""Data loop: write data, check it against a JSON Schema, and rewrite it with each violation and path shown."""
 
 import json
 
@@ -17,7 +17,7 @@ MOST_VIOLATIONS = 50
 
 
 async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until one fits the schema or a limit is reached. Every whole answer is checked."""
+    """Make attempts until one fits the schema or a limit is reached. Every complete answer is checked."""
     assert spec.output_schema is not None
     schema = json.dumps(spec.output_schema, ensure_ascii=False)
     task = (system(prompt("data_system")), user(prompt("data_task", objective=spec.objective, schema=schema)))
@@ -43,10 +43,10 @@ async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
-    """PASS if the answer holds data that fits the schema, else REVISE with every violation.
+    """Return PASS if the answer holds data that fits the schema, else REVISE with the violations.
 
-    The score is 100 without a violation and 100 / (1 + n) with n of them, so that each one less is worth more than the
-    one before; an answer without data has 0.
+    The score is 100 / (1 + n) for n violations, so each one removed gains more than the previous one. An answer without
+    data scores 0. At most MOST_VIOLATIONS are listed.
     """
     assert spec.output_schema is not None
     try:

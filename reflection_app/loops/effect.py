@@ -1,7 +1,7 @@
-"""What every effect is: a frozen value that a loop awaits, and what comes back with its price.
+"""Base class of effects: frozen values that a loop awaits, and the results with their cost.
 
-Awaiting an effect hands it to whoever drives the loop (see runs/advance.py) and gives back what was performed, fresh
-or from the journal. `key` names the effect within its run and must not depend on anything but the loop's own path.
+Awaiting an effect passes it to the driver of the loop (see runs/advance.py). The driver returns the result, fresh or
+from the journal. `key` identifies the effect within its run and must depend only on the loop's own path.
 """
 
 from collections.abc import Generator
@@ -14,10 +14,10 @@ from reflection_app.loops.values import Value
 
 
 class Spent(Value):
-    """What one effect used up. Where the model has no known price, `cost_usd` is 0 and `cost_known` says so.
+    """Usage of one effect. If the model's price is unknown, `cost_usd` is 0 and `cost_known` is False.
 
-    Tokens that the provider did not tell are estimated, and of which kind they were is None where it did not tell.
-    `tries` is how often a model was asked over the wire.
+    If the provider reports no token counts, they are estimated (`is_estimated`). Cached and reasoning tokens are None
+    if not reported. `tries` is the number of requests sent to the model.
     """
 
     prompt_tokens: int = 0
@@ -36,14 +36,14 @@ class Spent(Value):
 
 
 class Performed[R](Value):
-    """An effect's result and what it cost."""
+    """An effect's result and its usage."""
 
     value: R
     spent: Spent = Spent()
 
 
 class EffectFailed(Exception):
-    """The effect failed for good; trying it again would not help."""
+    """The effect failed for good; retrying would not help."""
 
     def __init__(self, message: str, *, spent: Spent | None = None) -> None:
         super().__init__(message)
@@ -51,11 +51,11 @@ class EffectFailed(Exception):
 
 
 class EffectTimedOut(EffectFailed):
-    """The effect was cut off because the run's own time was up."""
+    """The effect was cut off because the run's time limit was reached."""
 
 
 class Effect[R](Value):
-    """Base of all effects. `results` reads and writes this effect's result, the R, as JSON for the journal."""
+    """Base class of all effects. `results` serializes this effect's result (R) as JSON for the journal."""
 
     kind: ClassVar[str]
     results: ClassVar[TypeAdapter[Any]]

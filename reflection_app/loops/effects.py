@@ -1,4 +1,4 @@
-"""Effects: everything that a loop wants from the world, by subject in the modules named here."""
+"""All effects: everything a loop requests from outside. The modules imported here group them by subject."""
 
 from pydantic import Field, JsonValue
 
@@ -38,11 +38,11 @@ from reflection_app.loops.tickets import Ticket, TicketDraft
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 
-# Effects of choosing a loop, and of planning.
+# Effects for choosing a loop and for planning
 
 
 class Route(Value):
-    """Which loop a task got, and why."""
+    """The loop chosen for a task, and the reason."""
 
     mode: Mode
     task_kind: str
@@ -50,7 +50,7 @@ class Route(Value):
 
 
 class ChooseLoop(Effect[Route]):
-    """Keep which loop the task goes on with."""
+    """Record which loop the task continues with."""
 
     kind = "choose_loop"
 
@@ -58,7 +58,7 @@ class ChooseLoop(Effect[Route]):
 
 
 class RecordPlan(Effect[CheckedPlan]):
-    """Keep a version of a plan with what is wrong with it."""
+    """Store a version of a plan with its issues."""
 
     kind = "record_plan"
 
@@ -66,18 +66,18 @@ class RecordPlan(Effect[CheckedPlan]):
 
 
 class RecordPlanStep(Effect[PlanStepOutcome]):
-    """Keep how a step of a plan ended."""
+    """Store the outcome of a plan step."""
 
     kind = "record_plan_step"
 
     outcome: PlanStepOutcome
 
 
-# Effects of a loop that follows a session of an agent.
+# Effects of the loop that follows an agent's session
 
 
 class Turn(Value):
-    """One message of a recorded session, in the form of OpenAI's chat messages, as plain text."""
+    """One message of a recorded session, in OpenAI's chat format, as plain text."""
 
     seq: int = Field(ge=1)
     role: str
@@ -92,7 +92,10 @@ class Turns(Value):
 
 
 class AwaitTurns(Effect[Turns]):
-    """Wait until the session has `count` turns after number `after`, or ends, or (if asked) a tool fails in it."""
+    """Wait until the session has `count` turns after number `after`, or ends.
+
+    With `or_tool_failure`, a failed tool call in the session also ends the wait.
+    """
 
     kind = "await_turns"
 
@@ -102,20 +105,20 @@ class AwaitTurns(Effect[Turns]):
 
 
 class RecordReflection(Effect[KeptReflection]):
-    """Keep a reflection on a session, or that there is none because the reflector failed."""
+    """Store a reflection on a session, or the reason why the reflector failed."""
 
     kind = "record_reflection"
 
     kept: KeptReflection
 
 
-# Effects of the loops that look back at work which has ended.
+# Effects of post-run reflection
 
 
 class ReadSession(Effect[SessionRead]):
-    """Read what is to be looked back at, without what came into it from the notebook.
+    """Read the finished work, without content that came from the notebook.
 
-    `with_known`: with the names of the memories that the notebook holds.
+    `with_known` adds the names of the notebook's memories.
     """
 
     kind = "read_session"
@@ -124,7 +127,7 @@ class ReadSession(Effect[SessionRead]):
 
 
 class RecordFindings(Effect[ErrorsFound]):
-    """Keep the errors that were found, and propose them to the notebook."""
+    """Store the errors that were found, and propose them to the notebook."""
 
     kind = "record_findings"
 
@@ -132,18 +135,18 @@ class RecordFindings(Effect[ErrorsFound]):
 
 
 class RecordMemories(Effect[MemoriesFound]):
-    """Keep the memories that were found, and propose them to the notebook."""
+    """Store the memories that were found, and propose them to the notebook."""
 
     kind = "record_memories"
 
     found: MemoriesFound
 
 
-# Effects of the completeness check.
+# Effects of the completeness check
 
 
 class DrawCheck(Effect[CheckLots]):
-    """Draw whether the run is checked. The lots are chance and stand in the journal: a replay checks as before."""
+    """Draw whether the run is checked. The draw is stored in the journal, so a replay gives the same result."""
 
     kind = "draw_check"
 
@@ -151,7 +154,7 @@ class DrawCheck(Effect[CheckLots]):
 
 
 class CompareSupplements(Effect[Likeness]):
-    """Tell by meaning what each operation has to do with the words of the task that it quotes, and with each tool."""
+    """Compare the meaning of each operation with the task's words that it quotes, and with each tool."""
 
     kind = "compare_supplements"
 
@@ -161,7 +164,7 @@ class CompareSupplements(Effect[Likeness]):
 
 
 class EstimateSupplements(Effect[Records]):
-    """Read how often the tools of each operation completed a task in this project, and what that cost."""
+    """Read how often the tools of each operation completed a task in this project, and at what cost."""
 
     kind = "estimate_supplements"
 
@@ -170,7 +173,7 @@ class EstimateSupplements(Effect[Records]):
 
 
 class RecordCompleteness(Effect[Completeness]):
-    """Keep what a completeness check found."""
+    """Store the result of a completeness check."""
 
     kind = "record_completeness"
 
@@ -178,7 +181,7 @@ class RecordCompleteness(Effect[Completeness]):
 
 
 class RecordSupplements(Effect[SupplementsRun]):
-    """Keep what became of the supplements, and the statistics of the run."""
+    """Store the results of the supplements and the statistics of the run."""
 
     kind = "record_supplements"
 
@@ -186,18 +189,18 @@ class RecordSupplements(Effect[SupplementsRun]):
 
 
 class RecordSecondLook(Effect[Completeness]):
-    """Keep what a second look found at work whose supplements all worked. Nothing that it suggests is carried out."""
+    """Store the result of the second check, made after all supplements worked. Its suggestions are ignored."""
 
     kind = "record_second_look"
 
     found: Completeness
 
 
-# Effects of rewind tickets and of the six steps.
+# Effects of rewind tickets and of the protocol's six steps
 
 
 class IssueTicket(Effect[Ticket]):
-    """Issue a rewind ticket for an attempt that goes back. An older ticket of the run that is open is superseded."""
+    """Issue a rewind ticket for an attempt that is sent back. It supersedes an open ticket of the run."""
 
     kind = "issue_ticket"
 
@@ -205,7 +208,7 @@ class IssueTicket(Effect[Ticket]):
 
 
 class RecordStage(Effect[StageRecord]):
-    """Keep a step of the protocol, with what it was given and what came of it."""
+    """Store a step of the protocol with its input and result."""
 
     kind = "record_stage"
 
@@ -213,9 +216,10 @@ class RecordStage(Effect[StageRecord]):
 
 
 class FindSimilarIssues(Effect[SimilarIssues]):
-    """Look for issues like these in the newest reports on the run's agent, and on this run.
+    """Find similar issues in the newest reports on the run's agent, and in this run.
 
-    What was `written` for the `task` is read by its meaning: does its author say that something is not known?
+    A classifier also reads whether the author of the texts in `written`, made for `task`, says that something is
+    unknown.
     """
 
     kind = "find_similar_issues"
@@ -227,7 +231,7 @@ class FindSimilarIssues(Effect[SimilarIssues]):
 
 
 class RecordReport(Effect[KeptReport]):
-    """Keep an error trace report, or its newer state."""
+    """Store an error trace report or its new state."""
 
     kind = "record_report"
 
@@ -235,7 +239,7 @@ class RecordReport(Effect[KeptReport]):
 
 
 class ProposeEntry(Effect[Proposal]):
-    """Propose something to the notebook."""
+    """Propose an entry for the notebook."""
 
     kind = "propose_entry"
 
@@ -250,14 +254,14 @@ class ProposeInstruction(Effect[Instruction]):
     instruction: Instruction
 
 
-# Effects of the diagnosis of failed calls, and of the fixes that are remembered.
+# Effects of failure diagnosis and of remembered fixes
 
 
 class RecallFix(Effect[FixRecall]):
-    """Look for the fix that has worked best on this tool with this signature of an error, `without` these pairs.
+    """Find the fix that worked best on this tool and error signature, excluding the pairs in `without`.
 
-    Parameters that worked are remembered for the same failed `params`; for others, what the fix changed. Besides, how
-    alike the run's other tools are to this one, and what the `error` means is to be done.
+    For equal failed `params`, the parameters that worked are returned; for others, the changes that the fix made. The
+    result also contains the remedy that the meaning of `error` implies.
     """
 
     kind = "recall_fix"
@@ -271,7 +275,7 @@ class RecallFix(Effect[FixRecall]):
 
 
 class RecordToolFailure(Effect[DiagnosedFailure]):
-    """Keep a failed call with its diagnosis."""
+    """Store a failed call with its diagnosis."""
 
     kind = "record_tool_failure"
 
@@ -279,14 +283,14 @@ class RecordToolFailure(Effect[DiagnosedFailure]):
 
 
 class RecordFixOutcome(Effect[FixOutcome]):
-    """Keep how a fix went; one that worked becomes a fix pair, or counts for the one that was remembered."""
+    """Store the outcome of a fix. A success becomes a fix pair or counts for the remembered one."""
 
     kind = "record_fix_outcome"
 
     outcome: FixOutcome
 
 
-# Takes time outside of any transaction.
+# Take time, outside of any transaction.
 Performing = (
     Generate
     | RunTests
@@ -297,13 +301,13 @@ Performing = (
     | EstimateSupplements
     | RenderPages
 )
-# Somebody else, or time, brings the result.
+# Completed by a person, an agent, or the passing of time.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
-# Asks the desk's own memory.
+# Read the application's own records.
 Lookup = FindSimilarIssues | RecallFix | ReadSession
-# Gets a name and a time when it is kept.
+# Get a name and a time when stored.
 Naming = IssueTicket | RecordReport
-# Is kept as it is; Draw and DrawCheck have chance in them.
+# Stored as they are; Draw and DrawCheck add a random number.
 Noted = (
     RecordVerdict
     | KeepAttempt

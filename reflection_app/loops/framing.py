@@ -1,19 +1,20 @@
-"""Showing one model the work of another without letting that work speak."""
+"""Show one model the work of another as data, so that the work cannot act as instructions."""
 
 import hashlib
 import re
 
 from reflection_app.loops.texts import cut_with
 
-# Text from tools and about tools inside a prompt: as data, in a frame that it cannot close.
+# Text from and about tools inside a prompt, in a frame that it cannot close
 
 _OPENS = re.compile(r"<([a-z]+-[0-9a-f]{12})>")
 
 
 def framed(text: str, *, name: str, most: int) -> str:
-    """`text`, at most `most` characters of it, between tags that are named by its own hash.
+    """Return at most `most` characters of `text`, between tags named after its own hash.
 
-    No text can hold its own hash, so none can end its frame; and a replayed loop makes the same prompt again.
+    No text can contain its own hash, so none can close its frame. The tag is deterministic, so a replayed loop builds
+    the same prompt.
     """
     tag = frame_of(text, name=name)
     note = f"[{len(text) - most:,} more characters are not shown.]"
@@ -21,9 +22,9 @@ def framed(text: str, *, name: str, most: int) -> str:
 
 
 def inside_frames(text: str) -> str:
-    """All of `text` that stands in frames, and so was written by others than us.
+    """Return everything in `text` that is inside frames, and thus written by others.
 
-    Frames that are forged within a frame, or before one, end nothing: it is the union of all.
+    Forged frames, inside or before a real one, end nothing: the union of all frames is returned.
     """
     inside: list[str] = []
     ends = 0
@@ -39,20 +40,20 @@ LONGEST_WORK = 60_000
 
 
 def frame_of(content: str, *, name: str = "work") -> str:
-    """The name of a frame that `content` cannot close: a hash of it."""
+    """Return the name of a frame that `content` cannot close: it contains a hash of the content."""
     return f"{name}-{hashlib.sha256(content.encode(errors='surrogatepass')).hexdigest()[:12]}"
 
 
 def framed_task(objective: str) -> str:
-    """The whole task as those are shown it who judge what came of it, in a frame that it cannot close."""
+    """Return the whole task in a frame it cannot close, for models that judge the result."""
     return framed(objective, name="task", most=len(objective))
 
 
 def sees_all_of(content: str) -> bool:
-    """Whether a model that judges is shown the whole work."""
+    """Return True if a judging model is shown the whole work."""
     return len(content) <= LONGEST_WORK
 
 
 def truncated(content: str) -> str:
-    """As much of the work as a model that judges is shown."""
+    """Return the part of the work that a judging model is shown."""
     return cut_with(content, LONGEST_WORK, note="[The rest of the work is not shown.]")

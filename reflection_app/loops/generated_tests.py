@@ -1,8 +1,8 @@
-"""Code without tests: a model writes some first, and they are suspects, not judges.
+"""Code without tests: a model writes tests first; these are evidence, not the final judge.
 
-On recorded runs, obeying tests that a model wrote made a loop worse than not looping. So the first answer is kept until
-there is evidence against it (loops/referee.py), and a pick that the evidence does not settle goes to a person. A run
-succeeds only where a person says so or the kept code passes every test that nothing shows to be wrong.
+On recorded runs, obeying tests that a model wrote made a loop worse than no loop. The first answer is therefore
+retained until evidence speaks against it (loops/referee.py). A pick that the evidence does not settle goes to a
+reviewer. A run succeeds only if a reviewer accepts it, or if the retained code passes every test not shown to be wrong.
 """
 
 from desk_sandbox.code_tests import CodeTests, TestReport
@@ -23,9 +23,10 @@ LONGEST_WHY = 4_000
 
 
 async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until the evidence is not going to change, then the pick: settled, decided by a person, or unverified.
+    """Make attempts until the evidence will not change, then end with the pick.
 
-    Where no test can be used, nothing real can check the code, and the critic judges it.
+    The pick is settled, decided by a reviewer, or unverified. If no test is usable, nothing can run the code, and the
+    critic evaluates it.
     """
     suspects = await write_tests(spec, run)
     if not suspects.script:
@@ -65,14 +66,14 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
         decision = await ask_reviewer(run, judgement, Waits(reason, why=pick.reasons), number=number)
         if decision.verdict is not Verdict.REVISE:
             return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
-        # What a person sent back is no candidate any more: the evidence begins anew.
+        # A sent-back attempt is no longer a candidate, so the evidence starts over.
         tried.clear()
         messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(run.judgements[-1])))
     return Outcome.EXHAUSTED
 
 
 async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
-    """The tests that a model writes from the task alone, before there is any code, and the task's own examples."""
+    """Return tests that a model writes from the task alone, before any code, and the task's own examples."""
     run.check_limits()
     answer = await run.perform(
         run.model_call(
@@ -85,7 +86,7 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
             temperature=0.2,
         )
     )
-    # The last line of what broke off may say something else than was meant: `== 1` of `== 12`.
+    # A truncated last line may have another meaning: `== 1` of `== 12`.
     text = answer.text.rpartition("\n")[0] if answer.fault else answer.text
     return suspect_tests(code_of(text), task=spec.objective)
 
@@ -93,9 +94,9 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
 async def _record(
     found: Pick, run: Progress, *, number: int, report: TestReport, score: float
 ) -> tuple[Judgement, Pick]:
-    """Return the judgement of the attempt that is picked after attempt `number`, and the pick, both as recorded.
+    """Record and return the pick after attempt `number`, and the judgement of the picked attempt.
 
-    Where a person edited the verdict on attempt `number`, in a fork, it is that one.
+    If a person edited the verdict on attempt `number` in a fork, that judgement is returned.
     """
     is_kept = found.attempt == number
     judged = Judgement(
@@ -114,20 +115,20 @@ async def _record(
     # Later attempts change the confidence in an earlier one, and the review queue is sorted by it.
     by_pick = last.model_copy(update={"confidence": pick.confidence})
     if pick.settled and not pick.against and not last.passed:
-        # A person cleared it, in a fork; or the run began when the same answers again cleared an attempt of its tests.
+        # A person cleared it in a fork, or the run predates the rule: repeated answers cleared an attempt of its tests.
         cleared = by_pick.model_copy(update={"verdict": Verdict.PASS})
         return await run.record(cleared, key=f"attempt-{number}/cleared"), pick
     return by_pick if last.referee is Referee.GENERATED_TESTS else last, pick
 
 
 def _unverified(pick: Pick, run: Progress) -> Outcome:
-    """The end of a run that keeps what nothing has shown to be right, the reason told with it."""
+    """Return UNVERIFIED for a run whose retained attempt was not shown to be right; store the reason."""
     run.why_unverified = f"Attempt {pick.attempt} is kept, unverified. {' '.join(pick.reasons)}"[:LONGEST_WHY]
     return Outcome.UNVERIFIED
 
 
 def failures_prompt(report: TestReport, *, examples: int) -> str:
-    """What the model is told of failures: the task's own examples as certain, its colleague's tests as doubtful."""
+    """Return the feedback on failures: the task's own examples as certain, generated tests as doubtful."""
     certain = tuple(result for result in report.failed if result in report.results[:examples])
     doubtful = tuple(result for result in report.failed if result not in certain)
     return prompt(

@@ -1,8 +1,8 @@
-"""The context graph of a run: what led to what, derived from its recorded steps and from nothing else.
+"""Context graph of a run: causes and effects, derived from its recorded steps alone.
 
-Nodes are what happened (an attempt, a check, a reflection, a call of a tool, a person's decision); edges say how one
-thing came of another. Bookkeeping has no node of its own: a verdict belongs to the check that it was told from, and an
-answer that was asked for again to the question. Steps of kinds that are not known here are nodes all the same.
+Nodes are events: an attempt, a check, a reflection, a tool call, a reviewer's decision. Edges say how one event
+followed from another. Bookkeeping has no node: a verdict belongs to its check, and a repeated request to the first one.
+Steps of unknown kinds are nodes too.
 """
 
 import re
@@ -25,10 +25,10 @@ from reflection_app.loops.graph_words import (
 from reflection_app.loops.texts import word_set
 
 TASK, OUTCOME = "task", "outcome"
-# Asked again, or asked to go on: both belong to the question that they follow.
+# Repeated requests and continuations belong to the request they follow.
 REASK = re.compile(r"/(?:again|more)-\d+$")
 PASSED = "PASS"
-# What these tell is told by the steps around them.
+# Steps without a node: the steps around them carry the same information.
 QUIET = word_set(
     "draw record_pick record_plan_step record_reflection find_similar_issues record_report propose_entry "
     "propose_instruction wait recall_fix record_tool_failure record_fix_outcome record_supplements "
@@ -46,7 +46,7 @@ def graph_of(
     best_attempt: int | None = None,
     parting_step: int | None = None,
 ) -> Graph:
-    """The graph of a run's `steps`, in their order. `parting_step` is where a fork left its parent."""
+    """Return the graph of a run's `steps`, given in order. `parting_step` is where a fork left its parent."""
     weaver = _Weaver(best_attempt=best_attempt, parting_step=parting_step)
     for step in steps:
         weaver.add(step)
@@ -57,7 +57,7 @@ def graph_of(
 
 @dataclass
 class _Knot:
-    """A node while its steps are still being read: the step that it began with, and those that belong to it."""
+    """A node under construction: the step it began with, and all steps that belong to it."""
 
     id: str
     kind: NodeKind
@@ -74,12 +74,12 @@ class _Knot:
 
     @property
     def state(self) -> str:
-        """That of the last step that took time: an answer asked for again counts as it ended."""
+        """State of the last step: a repeated request counts with its final state."""
         return self.parts[-1].state if self.parts else "done"
 
     @property
     def failed(self) -> bool:
-        """Whether what it stands for went wrong: it broke, it was refused, or it was judged not good enough."""
+        """True if the event went wrong: an error, a refusal, or a negative verdict."""
         if self.state == "failed" or self.kind is NodeKind.TOOL_FAILURE:
             return True
         if self.verdict:
@@ -90,7 +90,7 @@ class _Knot:
 
     @property
     def began_an_answer(self) -> bool:
-        """Whether it is an attempt that came in several parts, or none; what is kept of it comes after."""
+        """True if it is an attempt made in several parts or without a complete answer. Its text is stored later."""
         return self.kind is NodeKind.ATTEMPT and any(part.fault for part in self.parts)
 
     @property
@@ -103,18 +103,18 @@ class _Knot:
 
     @property
     def passed(self) -> bool:
-        """Whether it is a check that found nothing wrong."""
+        """True if it is a check that found nothing wrong."""
         if self.failed or self.is_open or self.kind not in CHECKS:
             return False
         return bool(self.verdict or self.kind is NodeKind.TOOL_CALL or (self.step and self.step.tests_total))
 
     def error(self) -> str:
-        """What went wrong, in a few words."""
+        """Return a short description of what went wrong."""
         return what_failed(self.parts, verdict=self.verdict, score=self.score)
 
 
 class _Weaver:
-    """Reads steps in order and knows, at each, what they can have come from."""
+    """Builds the graph from steps in order, tracking the events that each step may follow from."""
 
     def __init__(self, *, best_attempt: int | None, parting_step: int | None) -> None:
         self._best, self._parting = best_attempt, parting_step
@@ -123,9 +123,9 @@ class _Weaver:
         self._edges: list[tuple[_Knot, _Knot, EdgeKind]] = []
         self._last = self._knots[0]
         self._attempt = 0
-        # The check that an attempt or a call failed by, until one after it has passed.
+        # The last failed check, until a later one passes.
         self._failure: _Knot | None = None
-        # Whether a ticket was issued since the last attempt: the next one was rewound to.
+        # True if a ticket was issued since the last attempt; the next attempt is then a rewind.
         self._is_sent_back = False
 
     def add(self, step: RecordedStep) -> None:
@@ -149,7 +149,7 @@ class _Weaver:
         self._by_key[step.key] = knot
         self._note_failure()
         before = self._last
-        if kind is NodeKind.VALIDATION:  # a check comes of its attempt, everything else of what was before it
+        if kind is NodeKind.VALIDATION:  # a check follows from its attempt, everything else from the event before it
             own = (k for k in reversed(self._knots) if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
             before = next(own, before)
         self._knots.append(knot)
@@ -165,19 +165,19 @@ class _Weaver:
             edge = EdgeKind.REWOUND
         self._edges.append((before, knot, edge))
         self._attempt = max(self._attempt, knot.attempt or 0)
-        # An audit is looked at some other time: nothing follows from it.
+        # An audit is reviewed at another time, so nothing follows from it.
         if step.kind != "request_audit":
             self._last = knot
 
     def _known(self, step: RecordedStep) -> _Knot | None:
-        """The node that the step belongs to, where it is none of its own."""
+        """Return the existing node that the step belongs to, or None if it gets its own."""
         asked_more = REASK.search(step.key)
         if asked_more and step.key[: asked_more.start()] in self._by_key:
             return self._by_key[step.key[: asked_more.start()]]
         newest = reversed([knot for knot in self._knots if knot.attempt == step.attempt])
         match step.kind:
             case "record_verdict":
-                # A call of a tool is judged where it is the attempt; in a plan it is one of many.
+                # A tool call is judged only if it is the attempt; in a plan it is one of many.
                 judged = {NodeKind.VALIDATION, *CALLS} if step.key.endswith("/verdict") else {NodeKind.VALIDATION}
                 check = next((knot for knot in newest if knot.kind in judged), None)
                 return check if check and not check.verdict else None
@@ -203,7 +203,7 @@ class _Weaver:
         nodes = []
         parting = self._parting
         for knot in self._knots:
-            # The step may have no node of its own; then the next one is where the two runs part.
+            # If that step has no node of its own, the runs part at the next node.
             parts_here = parting is not None and any(part.seq >= parting for part in knot.parts)
             if parts_here:
                 parting = None
@@ -227,7 +227,7 @@ class _Weaver:
             )
         edges = []
         for before, knot, led in self._edges:
-            # The word is chosen now that all is known: what a check found of what came before it.
+            # The edge kind is final only now that the results of all checks are known.
             kind, error = led, ""
             if led is EdgeKind.LED_TO and knot.kind in CHECKS:
                 if knot.failed:
@@ -240,7 +240,7 @@ class _Weaver:
         return Graph(nodes=tuple(nodes), edges=(*edges, *self._fixes()))
 
     def _fixes(self) -> list[Edge]:
-        """From each check that failed to the attempt, or the call, that first passed after it."""
+        """Return an edge from each failed check to the attempt, or call, that first passed after it."""
         fixes: list[Edge] = []
         failure: _Knot | None = None
         for knot in self._knots:
@@ -259,7 +259,7 @@ class _Weaver:
 
 
 def _is_another_go(failure: _Knot, check: _Knot) -> bool:
-    """Whether `check` can have made good what failed: a later attempt, or the same tool called again."""
+    """Return True if `check` can have fixed the failure: a later attempt, or the same tool called again."""
     if failure.attempt is not None and check.attempt is not None and failure.attempt < check.attempt:
         return True
     tools = [knot.step.tool for knot in (failure, check) if knot.step]

@@ -1,4 +1,4 @@
-"""What the nodes of a run's graph are called, from the kind and the key of the step that they stand for."""
+"""Labels of a run graph's nodes, derived from the kind and key of their steps."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,16 +7,15 @@ from enum import StrEnum
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Outcome, Referee
 
-# What goes into a run's context graph and what it is made of.
+# Input of a run's context graph, and its parts
 
 
 class RecordedStep(Value):
-    """One step of a journal, with the few facts of its request and its result that the graph tells of.
+    """One step of a journal, with the facts of its request and result that the graph shows.
 
-    `verdict` is the one that a verdict's step records or that a person decided; of the tests that a step ran there were
-    `tests_total`, of the minimum requirements that a verdict looked at `requirements_total`. `fault` is why what a
-    model sent, or what was kept of it, is no whole answer. Facts that a step has nothing of are empty, and so are those
-    that could not be read.
+    `verdict` is the one that a verdict step records, or a reviewer's decision. `tests_total` counts the tests that a
+    step ran, `requirements_total` the minimum requirements that a verdict checked. `fault` is why an answer, or the
+    stored part of it, is not complete. Facts that do not apply, or could not be read, are empty.
     """
 
     seq: int
@@ -77,9 +76,9 @@ class EdgeKind(StrEnum):
 
 
 class Node(Value):
-    """One thing that happened. `state` is that of its step; `verdict` is what a check said of the attempt.
+    """One event. `state` is that of its step; `verdict` is the result of a check.
 
-    `is_inherited`: copied from the run that this one was forked from; `is_parting`: the first that was not.
+    `is_inherited`: copied from the run that this one was forked from. `is_parting`: the first node that was not.
     """
 
     id: str
@@ -99,7 +98,7 @@ class Node(Value):
 
 
 class Edge(Value):
-    """From one node to another. `error` says of a failure what it was, in a few words."""
+    """A directed edge between nodes. `error` describes a failure in a few words."""
 
     source: str
     target: str
@@ -125,13 +124,13 @@ REFEREES = {
     Referee.TESTS: "Tests",
     Referee.PERSON: "Human verdict",
 }
-# The ends that their names in the interface do not say plainly.
+# Outcomes whose generic names are not clear enough.
 OUTCOMES = {
     Outcome.EXHAUSTED: "Attempts exhausted",
     Outcome.TIMED_OUT: "Timed out",
     Outcome.OVER_CORRECTED: "Over-corrected",
 }
-# What model calls are for, told from the last part of their key.
+# Purpose of a model call, by the last part of its key.
 ASKED_FOR = {
     "critique": (NodeKind.VALIDATION, "Critique"),
     "self-evaluation": (NodeKind.VALIDATION, "Self-evaluation"),
@@ -163,13 +162,13 @@ Words = tuple[NodeKind, str, str]
 
 
 def described(step: RecordedStep) -> Words:
-    """The kind of node that a step is, its label and, where there is more to say in a few words, the detail."""
+    """Return the node kind of a step, its label, and a short detail if there is one."""
     read = READERS.get(step.kind)
     return read(step) if read else (NodeKind.STEP, _named(step), "")
 
 
 def what_failed(steps: Sequence[RecordedStep], *, verdict: str, score: float | None) -> str:
-    """What went wrong in a check that failed, told from the steps that it is made of: the last word counts."""
+    """Return what went wrong in a failed check, from its steps; the last one that says something counts."""
     for step in reversed(steps):
         words = step.error or step.tool_error
         if not words and step.requirements_unmet:
@@ -184,13 +183,13 @@ def what_failed(steps: Sequence[RecordedStep], *, verdict: str, score: float | N
 
 
 def shortened(text: str) -> str:
-    """`text` on one line, as much of it as a label has room for."""
+    """Return `text` on one line, cut to the length of a label."""
     line = SPACE.sub(" ", text[: 4 * LONGEST]).strip()
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rstrip()}…"
 
 
 def end_words(outcome: str) -> str:
-    """How a run ended, in a few words."""
+    """Return the label of a run's outcome."""
     known = next((words for name, words in OUTCOMES.items() if name == outcome), "")
     return known or outcome.replace("_", " ").capitalize()
 
@@ -226,7 +225,7 @@ def _generated(step: RecordedStep) -> Words:
 
 
 def _named(step: RecordedStep) -> str:
-    """A label for what is not known: the last part of the key in words, else the role or the kind."""
+    """Return a label for an unknown step: the last part of its key, else its role or kind."""
     last = NUMBER_AT_END.sub("", step.key.rpartition("/")[2])
     words = (last or step.role or step.kind).replace("-", " ").replace("_", " ")
     return shortened(words).capitalize() or "Step"

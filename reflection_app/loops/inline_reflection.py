@@ -1,6 +1,6 @@
-"""Reflecting on another agent's session while it happens: every n turns, at the first tool failure, and at its end.
+"""Inline reflection on a running session: every n turns, at the first tool failure, and at its end.
 
-After the inline reflection of "Fusion" in the design seeds. Nothing judges the session, so it ends unverified.
+Source: the inline reflection of "Fusion" in the design seeds. Nothing judges the session, so it ends unverified.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Outcome
 
-# What a reflector is shown of a session: the newest turns whole, older ones shortened, all within a bound.
+# Excerpt for the reflector: newest turns in full, older ones shortened, all within a limit
 
 LONGEST_WINDOW = 24_000
 LONGEST_NEW_TURN = 4_000
@@ -29,7 +29,7 @@ LONGEST_EARLIER = 600
 
 
 def window(turns: Sequence[Turn], *, new_from: int) -> str:
-    """The turns as text, oldest first; those from number `new_from` on are new. What does not fit is counted."""
+    """Return the turns as text, oldest first; those from number `new_from` on are new. Omitted turns are counted."""
     lines: list[str] = []
     room = LONGEST_WINDOW
     for turn in reversed(turns):
@@ -49,14 +49,14 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
 
 TEMPERATURE = 0.3
 LONGEST_PROBLEM = 500
-# More turns than ever fit into the window.
+# More turns than can fit into the window.
 MOST_TURNS_KEPT = 300
 
 
 async def inline_reflection(spec: TaskSpec, run: Progress) -> Outcome:
-    """Unverified once the session has ended, else the limit that was reached: reflections count as iterations.
+    """Return UNVERIFIED once the session has ended, or EXHAUSTED at the iteration limit.
 
-    A reflector that fails costs that one reflection; the session goes on.
+    Each reflection counts as an iteration. A failed reflection is recorded with its problem, and the session continues.
     """
     turns: deque[Turn] = deque(maxlen=MOST_TURNS_KEPT)
     kept: list[KeptReflection] = []
@@ -97,16 +97,16 @@ async def inline_reflection(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 def trigger_of(new: Turns, *, has_failed: bool) -> ReflectorTrigger:
-    """Why these turns call for a reflection; `has_failed` where a tool failed before them."""
+    """Return why these turns require a reflection; `has_failed` is True if a tool failed earlier."""
     if not has_failed and any(turn.is_tool_failure for turn in new.turns):
         return ReflectorTrigger.TOOL_FAILURE
     return ReflectorTrigger.END if new.is_end else ReflectorTrigger.EVERY_TURNS
 
 
 def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, new_from: int) -> tuple[Message, ...]:
-    """What the reflector is asked. The session cannot close its own frame, whose name is a hash of it."""
+    """Return the reflector's messages. The session's frame is named after its hash, so it cannot be closed."""
     session = window(turns, new_from=new_from)
-    # The newest of the earlier reflections, so that the next one goes on from them and does not repeat them.
+    # Show the newest earlier reflections, so that the next one continues from them and does not repeat them.
     earlier = []
     for turn, reflection in [(one.turn, one.reflection) for one in kept if one.reflection][-MOST_EARLIER:]:
         points = [issue.description for issue in reflection.issues] + list(reflection.suggestions)
@@ -128,6 +128,6 @@ def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, n
 
 
 def is_due(*, made: int, reflected: int, every: int, has_new_failure: bool, is_ended: bool) -> bool:
-    """Whether a session of `made` turns, of which `reflected` were reflected on, calls for a reflection now."""
+    """Return True if a session of `made` turns, of which `reflected` were reflected on, needs a reflection now."""
     new = made - reflected
     return new >= every or (new > 0 and (has_new_failure or is_ended))

@@ -1,4 +1,4 @@
-"""Paths into JSON data as people write them: `papers`, `papers[].title`, `$.a.b[0]`, `$['a b']`.
+"""Paths into JSON data: `papers`, `papers[].title`, `$.a.b[0]`, `$['a b']`.
 
 `[]` (or `[*]`) means every item of a list.
 """
@@ -17,35 +17,35 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 HOW = "write it as papers, papers[].title or $.a.b[0]"
 
 
-# What an honest answer needs is a tenth of it: more fields than fit into the data are asked for by nobody.
+# About ten times what a legitimate answer needs.
 MOST_LOOKS = 500_000
-# A trail is kept as links to where it came from: copied at every step, a long path into a long list takes seconds.
+# A trail is a linked list: copying a long path at each step into a long list would take seconds.
 type Trail = tuple["Trail", str | int] | None
 
 
 class PathRefused(ValueError):
-    """The path cannot be read; the message says where reading stopped."""
+    """The path cannot be parsed; the message says where parsing stopped."""
 
 
 class TooManyPlaces(ValueError):
-    """The paths lead to more places than are looked at in one answer."""
+    """The paths lead to more places than may be visited in one answer."""
 
 
 class Looks:
-    """How many places of an answer may still be looked at, for all of its requirements together."""
+    """Budget of places to visit in an answer, shared by all of its requirements."""
 
     def __init__(self) -> None:
         self._left = MOST_LOOKS
 
     def spend(self, number: int = 1) -> None:
-        """Raises TooManyPlaces where there are no more."""
+        """Use up `number` places. Raise TooManyPlaces if the budget is exceeded."""
         self._left -= number
         if self._left < 0:
             raise TooManyPlaces("the requirements lead to more places in it than can be looked at")
 
 
 class Every(StrEnum):
-    """Every item of a list."""
+    """Selector for every item of a list."""
 
     ITEM = "[]"
 
@@ -54,7 +54,7 @@ type Part = str | int | Every
 
 
 class Gap(StrEnum):
-    """Why a path leads no further."""
+    """Reason why a path leads no further."""
 
     MISSING = "missing"
     EMPTY = "an empty list"
@@ -62,7 +62,7 @@ class Gap(StrEnum):
 
 
 def parse_path(text: str) -> tuple[Part, ...]:
-    """The parts of a path, none for `$`. Raises PathRefused."""
+    """Return the parts of a path; () for `$`. Raise PathRefused."""
     text = text.strip()
     if not text:
         raise PathRefused(f"it is empty; {HOW}")
@@ -70,7 +70,7 @@ def parse_path(text: str) -> tuple[Part, ...]:
     parts: list[Part] = []
     while at < len(text):
         match = _PART.match(text, at)
-        # A name stands at the very beginning or after a dot; `a[0]b` and `.a` are slips of the pen.
+        # A name must be first or follow a dot. `a[0]b` and `.a` are treated as typing errors.
         if match is None or (match["name"] and (match["dot"] == "") != (at == 0)):
             raise PathRefused(f"it cannot be read from character {at + 1} on; {HOW}")
         if match["name"]:
@@ -89,8 +89,11 @@ def parse_path(text: str) -> tuple[Part, ...]:
 def follow(
     value: Any, parts: tuple[Part, ...], looks: Looks
 ) -> tuple[list[tuple[Trail, Any]], list[tuple[Trail, Gap]]]:
-    """What the path leads to, each with its trail, and where it leads no further. Raises TooManyPlaces."""
-    # A gap is put aside at once: carried along, very many of them on a long path would take minutes.
+    """Return the values that the path reaches, with their trails, and the gaps where it stops.
+
+    Raise TooManyPlaces if the budget is exceeded.
+    """
+    # Gaps are set aside at once: carrying very many along a long path would take minutes.
     level: list[tuple[Trail, Any]] = [(None, value)]
     gaps: list[tuple[Trail, Gap]] = []
     for part in parts:
@@ -113,7 +116,7 @@ def follow(
 
 
 def written(trail: Trail) -> str:
-    """The place as people write it: `$.papers[1].title`."""
+    """Return the place as a path: `$.papers[1].title`."""
     parts: list[str | int] = []
     while trail is not None:
         trail, part = trail
@@ -122,24 +125,24 @@ def written(trail: Trail) -> str:
 
 
 def gap_in_words(gap: Gap) -> str:
-    """The gap as the end of a sentence that begins with its place."""
+    """Return the gap as the end of a sentence that starts with its place."""
     return f"is {gap.value}"
 
 
-# How many values a JSON text has, told before it is read: two bytes of it may become a hundred in memory.
+# Count the values of a JSON text before parsing it, since two bytes of it may take a hundred in memory.
 
-# More than honest bodies of the largest size have; so many are read and refused in a few tenths of a second.
+# More than legitimate bodies of the largest size have. That many are read and refused in a few tenths of a second.
 MOST_VALUES = 200_000
-# What each value but the first comes after, and what begins those that hold others.
+# Every value but the first follows one of these; the brackets also open containers.
 MARKS = (b",", b"[", b"{")
-# A string ends with the text where its quote is missing, so that no byte is looked at twice. Only marks are a group.
+# An unclosed string extends to the end of the text, so no byte is scanned twice. Only marks are a group.
 _STRING_OR_MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|([,[{])', re.DOTALL)
 
 
 def has_more_values(text: bytes, most: int = MOST_VALUES) -> bool:
-    """Whether it has more values than this, a list or an object being one beside those in it.
+    """Return True if the text has more than `most` values; containers count in addition to their items.
 
-    What stands in strings is none. A text that is no JSON has as many as it looks like.
+    Text in strings does not count. A text that is not JSON is counted by its punctuation.
     """
     if sum(text.count(mark) for mark in MARKS) <= most:
         return False
@@ -149,7 +152,7 @@ def has_more_values(text: bytes, most: int = MOST_VALUES) -> bool:
             marks += 1
         else:
             strings += 1
-        # Of a value there are two strings at most, with its key.
+        # A value accounts for at most two strings: its key and itself.
         if marks > most or strings > 2 * most + 2:
             return True
     return False

@@ -1,9 +1,9 @@
-"""JSON Schema, drafts 04 to 2020-12: whether a schema can be used here, and every place where a value breaks it.
+"""JSON Schema, drafts 04 to 2020-12: check that a schema is usable, and find every place where a value violates it.
 
 `$schema` names the draft; without it, a schema is read as draft 2020-12.
 
-Nothing is fetched. Patterns are matched in linear time, so they know no look-around and no back-references. `format`
-is checked, not only noted.
+Nothing is fetched. Patterns are matched in linear time, so look-around and back-references are not supported. `format`
+is validated, not treated as an annotation only.
 """
 
 import json
@@ -19,15 +19,14 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.texts import cut, word_list, word_set
 from reflection_app.loops.values import Value
 
-# Whether checking a value against a JSON Schema stays affordable.
+# Cost limit for checking a value against a JSON Schema.
 #
-# The validator tries every way through a schema and copies the value into every complaint. Alternatives that lead
-# back to themselves make that exponential in the depth of the value, and a list of thousands of conditions on a long
-# answer takes gigabytes. So the work is added up first, each pair of subschema and value once, which is quick for any
-# of them.
+# The validator tries every path through a schema and copies the value into every error. Recursive alternatives make
+# that exponential in the depth of the value. A list of thousands of conditions on a long answer takes gigabytes. The
+# cost is therefore estimated first, once per pair of subschema and value, which is fast for any schema.
 
-# In characters of the values that complaints may have to copy; the validator takes about twelve times that in bytes,
-# and about as much for a complaint itself as for copying a value of the smallest size.
+# In characters that errors may have to copy. The validator uses about twelve times that in bytes, and per error about
+# as much as for copying a value of the smallest size.
 MOST_COPIED = 20_000_000
 SMALLEST_COPY = 256
 MOST_PAIRS = 300_000
@@ -39,13 +38,13 @@ ASSERTIONS = word_set(
     "additionalItems dependencies "
     "unevaluatedItems unevaluatedProperties propertyNames allOf anyOf oneOf not"
 )
-# A complaint of one of these carries all that would have been allowed.
+# Errors of these keywords contain all allowed values.
 COPIED = ("enum", "const", "pattern")
 IN_PLACE = ("not", "if", "then", "else")
 IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 OF_ALL_ITEMS = ("items", "contains", "unevaluatedItems", "additionalItems")
-# In the drafts up to 07, `dependencies` holds lists of names as well as schemas.
+# Up to draft 07, `dependencies` holds lists of names as well as schemas.
 DEPENDENT_SCHEMAS = ("dependentSchemas", "dependencies")
 OF_ALL_PROPERTIES = ("additionalProperties", "unevaluatedProperties")
 TOO_LARGE = "the value is too large, or too deeply nested, to be checked against this schema"
@@ -56,7 +55,7 @@ class TooCostly(ValueError):
 
 
 class CostOfChecking:
-    """Adds up the work of checking a value against the schema `document` or parts of it."""
+    """Estimates the cost of checking a value against the schema `document` or parts of it."""
 
     def __init__(self, document: Any, *, anchors: dict[str, list[Any]]) -> None:
         self._document = document
@@ -67,9 +66,9 @@ class CostOfChecking:
         self._sizes: dict[int, int] = {}
 
     def check(self, value: Any, *, part: Any = None) -> None:
-        """Raises TooCostly where the value had better not be checked against the document, or the `part` of it.
+        """Raise TooCostly if checking the value against the document, or `part`, is too expensive.
 
-        What was added up is kept by identity: one instance is for one value.
+        Costs are cached by object identity, so use one instance per value.
         """
         try:
             self._measure(value, depth=0)
@@ -80,7 +79,7 @@ class CostOfChecking:
             raise TooCostly(TOO_LARGE)
 
     def _measure(self, value: Any, *, depth: int) -> int:
-        """About the length of the value as JSON; kept for every container inside of it."""
+        """Return the approximate length of the value as JSON; store it for each container in it."""
         if depth > DEEPEST_VALUE:
             raise TooCostly(f"the value is nested more than {DEEPEST_VALUE} levels deep")
         if isinstance(value, dict):
@@ -103,12 +102,12 @@ class CostOfChecking:
         pair = (id(schema), id(value))
         if pair in self._known:
             return self._known[pair]
-        if pair in self._under_way:  # a reference that leads back to itself at the same value; the validator stops, too
+        if pair in self._under_way:  # a reference back to itself at the same value; the validator stops there too
             return 0
         if len(self._known) > MOST_PAIRS:
             raise TooCostly("the schema has too many parts for a value of this size")
         self._under_way.add(pair)
-        # What the assertions of the schema itself may complain of.
+        # Errors of the schema's own assertions.
         if id(schema) not in self._complaints:
             self._complaints[id(schema)] = _complaints(schema)
         count, copied = self._complaints[id(schema)]
@@ -116,14 +115,14 @@ class CostOfChecking:
         in_place = ((inner, value) for inner in self._in_place(schema))
         for inner, item in chain(in_place, _below(schema, value)):
             cost += self._cost(inner, item)
-            if cost > MOST_COPIED:  # adding up the rest could take as long as the checking
+            if cost > MOST_COPIED:  # Estimating the rest could take as long as the check.
                 raise TooCostly(TOO_LARGE)
         self._under_way.discard(pair)
         self._known[pair] = cost
         return cost
 
     def _in_place(self, schema: dict[str, Any]) -> Iterator[Any]:
-        """The subschemas that see the same value."""
+        """Yield the subschemas that apply to the same value."""
         for keyword in REFERENCES:
             if isinstance(schema.get(keyword), str):
                 yield from targets(schema[keyword], root=self._document, anchors=self._anchors)
@@ -137,7 +136,7 @@ class CostOfChecking:
 
 
 def _complaints(schema: dict[str, Any]) -> tuple[int, int]:
-    """How many complaints one value may get, and the size of what they copy of the schema itself."""
+    """Return the maximum number of errors for one value, and the size of what they copy from the schema."""
     names = [schema.get("required")]
     for keyword in ("dependentRequired", "dependencies"):
         dependent = schema.get(keyword)
@@ -147,9 +146,9 @@ def _complaints(schema: dict[str, Any]) -> tuple[int, int]:
 
 
 def _below(schema: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
-    """The subschemas that see something inside of the value, each with that; rather one too many than one too few."""
+    """Yield (subschema, inner value) pairs for everything inside of the value; may yield too many, never too few."""
     if isinstance(value, list):
-        # A list of items is what the drafts up to 2019-09 have in place of `prefixItems`.
+        # Drafts up to 2019-09 use a list in `items` instead of `prefixItems`.
         for prefix in (schema.get("prefixItems"), schema.get("items")):
             yield from zip(prefix if isinstance(prefix, list) else (), value, strict=False)
         for keyword in OF_ALL_ITEMS:
@@ -169,7 +168,7 @@ def _below(schema: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def targets(reference: str, *, root: Any, anchors: dict[str, list[Any]]) -> list[Any]:
-    """The subschemas that a reference beginning with # may mean; none where it leads nowhere."""
+    """Return the subschemas that a reference starting with # may mean, or [] if it leads nowhere."""
     fragment = reference.removeprefix("#")
     if fragment and not fragment.startswith("/"):
         return anchors.get(fragment, [])
@@ -191,7 +190,7 @@ type Validator = (
     | jsonschema_rs.Draft201909Validator
     | jsonschema_rs.Draft202012Validator
 )
-# By what `$schema` says, without "http(s)://" before it and "#" behind it.
+# Keys: the value of `$schema` without "http(s)://" and the trailing "#".
 DRAFTS: dict[str, type[Validator]] = {
     "json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
     "json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
@@ -204,9 +203,9 @@ LONGEST_MESSAGE = 400
 LONGEST_PATH = 300
 LONGEST_SHOWN = 80
 MOST_SUBSCHEMAS = 5_000
-# Whoever reads the messages knows the value's path, not where in a sentence its text would begin and end.
+# The messages are shown with the value's path, so the value itself is masked.
 THE_VALUE = "the value"
-# Compiled, a short pattern with large repeats takes megabytes, and each is compiled for itself.
+# A short pattern with large repeats takes megabytes once compiled, and each is compiled separately.
 MOST_PATTERNS = 200
 LARGEST_PATTERN_BYTES = 1_000_000
 NO_PATTERN = (
@@ -220,7 +219,7 @@ _HOLD_ONE = word_list(
     "not if then else items contains additionalProperties additionalItems propertyNames unevaluatedItems "
     "unevaluatedProperties contentSchema"
 )
-# Written out only where it is told: as text for each part, a long key above a long list would take gigabytes.
+# Converted to text only when reported: a long key above a long list would otherwise take gigabytes.
 type Place = tuple[str | int, ...]
 
 
@@ -229,14 +228,14 @@ class SchemaRefused(ValueError):
 
 
 class Violation(Value):
-    """One place where a value breaks its schema."""
+    """A place where a value violates its schema."""
 
     path: str
     message: str
 
 
 def check_schema(schema: dict[str, Any]) -> None:
-    """Raises SchemaRefused unless values can be checked against `schema`."""
+    """Raise SchemaRefused unless values can be checked against `schema`."""
     draft = draft_of(schema)
     if draft is None:
         raise SchemaRefused("$schema names an unknown draft; known are 04, 06, 07, 2019-09 and 2020-12")
@@ -261,8 +260,8 @@ def check_schema(schema: dict[str, Any]) -> None:
             if not targets(reference, root=schema, anchors=anchors):
                 raise SchemaRefused(f"{place}: refers to {shown!r}, which is not there")
     _validator(schema)
-    # What is too much even for the smallest value is too much for every answer. One cost for all parts: what they
-    # refer to in common is added up once.
+    # A schema too costly for the smallest value is too costly for any. One cost object covers all parts, so what they
+    # share is counted once.
     cost = CostOfChecking(schema, anchors=anchors)
     try:
         for _, inner in _subschemas(schema):
@@ -272,7 +271,7 @@ def check_schema(schema: dict[str, Any]) -> None:
 
 
 def draft_of(schema: dict[str, Any]) -> type[Validator] | None:
-    """Return the validator of the draft that `$schema` names, 2020-12 without it; None for an unknown one."""
+    """Return the validator for the draft in `$schema` (default 2020-12), or None for an unknown draft."""
     named = schema.get("$schema", DRAFT)
     if not isinstance(named, str):
         return None
@@ -280,9 +279,9 @@ def draft_of(schema: dict[str, Any]) -> type[Validator] | None:
 
 
 def violations(schema: dict[str, Any], value: Any) -> tuple[Violation, ...]:
-    """Every place where `value` breaks `schema`, in the order in which they are found.
+    """Return every place where `value` violates `schema`, in the order found.
 
-    A value that would be too costly to check is told as one violation of the whole. Raises SchemaRefused.
+    A value too costly to check yields one violation at the root. Raise SchemaRefused for an unusable schema.
     """
     try:
         CostOfChecking(schema, anchors=_anchors_of(schema)).check(value)
@@ -292,13 +291,13 @@ def violations(schema: dict[str, Any], value: Any) -> tuple[Violation, ...]:
         found = [
             one for error in _validator(schema, mask=THE_VALUE).iter_errors(value) for one in _violations_of(error)
         ]
-    except ValueError as error:  # a number that no JSON reader of the validator's kind can hold, or half a character
+    except ValueError as error:  # a number too large for the validator, or a lone surrogate
         return (Violation(path="$", message=f"it cannot be checked: {cut(str(error), LONGEST_MESSAGE)}"),)
     return tuple(dict.fromkeys(found))
 
 
 def json_path(parts: list[str | int]) -> str:
-    """The path as people write it: `$.items[2].id`, with quotes where a key is no plain word."""
+    """Return the path as text: `$.items[2].id`, with quotes for keys that are not plain identifiers."""
     path = "$"
     for part in parts:
         if isinstance(part, int):
@@ -312,7 +311,7 @@ def json_path(parts: list[str | int]) -> str:
 
 
 def _violations_of(error: jsonschema_rs.ValidationError) -> list[Violation]:
-    """The violation, or those of the one alternative that the value comes near to."""
+    """Return the violation, or those of the only alternative with the value's type."""
     if error.kind.name in {"anyOf", "oneOf"}:
         alternatives: list[list[jsonschema_rs.ValidationError]] = getattr(error.kind, "context", [])
         of_its_type = [
@@ -331,7 +330,7 @@ def _violations_of(error: jsonschema_rs.ValidationError) -> list[Violation]:
 
 
 def _validator(schema: dict[str, Any], *, mask: str | None = None) -> Validator:
-    """The validator. Raises SchemaRefused; only complaints about values are masked, not those about the schema."""
+    """Return the validator. Raise SchemaRefused. `mask` hides values in errors about values only."""
     validator = draft_of(schema) or jsonschema_rs.Draft202012Validator
     try:
         return validator(
@@ -350,7 +349,7 @@ def _validator(schema: dict[str, Any], *, mask: str | None = None) -> Validator:
 
 
 def _subschemas(schema: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """All subschemas with their paths, the schema itself first. Raises SchemaRefused where they are too many."""
+    """Yield all subschemas with their paths, the schema itself first. Raise SchemaRefused for too many."""
     waiting: list[tuple[Place, Any]] = [((), schema)]
     count = 0
     while waiting:

@@ -1,26 +1,25 @@
-"""How long a text is, in words, characters and lines; the same for Chinese and for English."""
+"""Count words, characters and lines of a text; the same rules for Chinese and English."""
 
 import re
 
-# Chinese and Japanese are written without spaces, and each character counts as a word, as word processors do it.
-# Korean is written with spaces.
+# Chinese and Japanese have no spaces, so each character counts as a word, as in word processors. Korean has spaces.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 _SPACED = rf"(?:(?![{_UNSPACED}])\w)+"
 _WORD = re.compile(rf"[{_UNSPACED}]|{_SPACED}(?:['’\-]{_SPACED})*")
 
 
 def count_words(text: str) -> int:
-    """Runs of letters and digits (`don't` and `well-known` are one each), and each Chinese character by itself."""
+    """Count runs of letters and digits (`don't` and `well-known` are one each) and single Chinese characters."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
 def count_characters(text: str) -> int:
-    """All characters, spaces too, but not the white space around the text."""
+    """Count all characters including spaces, but not leading and trailing white space."""
     return len(text.strip())
 
 
 def count_lines(text: str) -> int:
-    """The lines that say something; blank ones do not count."""
+    """Count the lines that are not blank."""
     return sum(1 for line in lines_of(text) if line.strip())
 
 

@@ -1,7 +1,6 @@
-"""Entries of the notebook in a run's prompts: rules and preferences in all of them, lessons in the first.
+"""Notebook entries in a run's prompts: rules and preferences in all of them, lessons in the first.
 
-Chance withholds a share of the lessons, the control group, so that their lift can be measured. Rules bind and are never
-withheld.
+A random share of the lessons is held out, as a control group to measure their lift. Rules bind and are never held out.
 """
 
 from enum import StrEnum
@@ -18,18 +17,18 @@ from reflection_app.loops.values import Value
 
 LONGEST_QUESTION = 4_000
 LONGEST_LESSONS = 12_000
-# Most of a run's tokens are for its work. A token has as few as two characters where every word is rare.
+# Most of a run's tokens are for its work. Where every word is rare, a token has as few as two characters.
 LESSONS_SHARE = 0.2
 CHARACTERS_IN_TOKEN = 2
-# With less there is no room for a single one.
+# Less has no room for a single lesson.
 SHORTEST_LESSONS = 800
-# Rules stand in the prompt of every attempt.
+# The prompt of every attempt contains the rules.
 LONGEST_RULES = 8_000
 RULES_SHARE = 0.4
 
 
 class Gate(StrEnum):
-    """Why an approved entry that was considered for a run is not in its prompts."""
+    """Reason why an approved entry that was considered for a run is not in its prompts."""
 
     NOT_RELEVANT = "not_relevant"
     OVER_LIMIT = "over_limit"
@@ -38,7 +37,10 @@ class Gate(StrEnum):
 
 
 class Rejected(Value):
-    """An entry that was considered and not used. `confidence`, from 0 to 1, that it concerns the task, for lessons."""
+    """An entry that was considered and not used.
+
+    `confidence`, for lessons only, is the confidence from 0 to 1 that it concerns the task.
+    """
 
     entry_id: UUID
     version: int
@@ -47,7 +49,7 @@ class Rejected(Value):
 
 
 class Rule(Value):
-    """A rule or preference that every prompt of the run holds."""
+    """A rule or preference that is in every prompt of the run."""
 
     entry_id: UUID
     version: int
@@ -56,7 +58,7 @@ class Rule(Value):
 
 
 class Lesson(Value):
-    """One lesson that was recalled: why, and what chance made of it. One that is withheld has no text here."""
+    """A retrieved lesson: why it matched, and the result of the hold-out draw. A withheld one has no text."""
 
     entry_id: UUID
     version: int
@@ -73,12 +75,15 @@ class Lesson(Value):
 
 
 class Lessons(Value):
-    """`block` is what the first prompt is told, inside its boundary; `problem` says why nothing could be recalled."""
+    """Result of lesson retrieval.
+
+    `block` is the framed text for the first prompt. `problem` says why nothing could be retrieved.
+    """
 
     block: Text = ""
     lessons: tuple[Lesson, ...] = ()
     used_meaning: bool = False
-    # How many entries were looked at, how sure the surest of them was to concern the task, and what is asked of one.
+    # Number of entries considered, the highest confidence that one concerns the task, and the required confidence.
     looked_at: int = 0
     surest: float = 0.0
     least_sure: float = 0.0
@@ -98,9 +103,9 @@ class Lessons(Value):
 
 
 class RecallLessons(Effect[Lessons]):
-    """Look in the notebook for what has to do with the task, and draw for each lesson whether it is told.
+    """Retrieve the notebook's lessons for the task, and draw for each whether it is held out.
 
-    The draws are chance and stand in the journal: a replay tells what was told before.
+    The draws are random and stored in the journal, so a replay uses the same lessons.
     """
 
     kind = "recall_lessons"

@@ -1,8 +1,8 @@
-"""Marks: which passage an issue is about, kept by its place and by its own words.
+"""Marks: the passage that an issue concerns, stored by position and by quote.
 
-After the W3C Web Annotation Data Model (https://www.w3.org/TR/annotation-model/): `start` and `end` are those of a
-TextPositionSelector, counted in Unicode code points as Python counts; `exact`, `prefix` and `suffix` are those of a
-TextQuoteSelector. Nothing is normalised: combining characters, joiners and line ends count as they are.
+Source: the W3C Web Annotation Data Model (https://www.w3.org/TR/annotation-model/). `start` and `end` are those of a
+TextPositionSelector, in Unicode code points as in Python. `exact`, `prefix` and `suffix` are those of a
+TextQuoteSelector. Nothing is normalized: combining characters, joiners and line ends count as they are.
 """
 
 import re
@@ -18,12 +18,12 @@ from reflection_app.loops.texts import cut_middle, one_line
 from reflection_app.loops.values import Value
 
 LONGEST_QUOTE = 10_000
-# What is kept of the text on either side.
+# Characters of context stored on either side.
 AROUND = 32
 LONGEST_AROUND = 1_000
-# A prompt names the passage; the whole of it stands in the attempt that the prompt shows.
+# A prompt quotes part of the passage; the attempt in the prompt contains all of it.
 LONGEST_IN_PROMPT = 300
-# Places that are looked at where a quote occurs more than once.
+# Maximum number of places to inspect for a quote that occurs more than once.
 MOST_PLACES = 1_000
 
 
@@ -39,7 +39,7 @@ def _is_none(value: object) -> bool:
 
 
 class MarkRefused(ValueError):
-    """The passage is not where it is said to be; says why in a sentence."""
+    """The passage is not at the given place; the message is a full sentence."""
 
 
 class Mark(Value):
@@ -76,7 +76,7 @@ class Mark(Value):
 
     @classmethod
     def at(cls, text: str, start: int, end: int) -> Self:
-        """The mark of `text[start:end]`."""
+        """Return the mark of `text[start:end]`."""
         line = text.count("\n", 0, start) + 1
         return cls(
             start=start,
@@ -89,7 +89,7 @@ class Mark(Value):
         )
 
     def within(self, text: str) -> Self:
-        """The mark as it stands in `text`, put right where its place was off. Raises MarkRefused."""
+        """Return the mark with its position in `text` corrected. Raise MarkRefused if it is missing or ambiguous."""
         start = self.start if text[self.start : self.end] == self.exact else self._start_in(text)
         found = self.at(text, start, start + len(self.exact))
         return found.model_copy(update={"text": self.text, "attempt": self.attempt, "step": self.step})
@@ -111,7 +111,7 @@ class Mark(Value):
 
     @property
     def where(self) -> str:
-        """`line 3`, `lines 3 to 5`, and of which text where it is not the attempt that is judged."""
+        """`line 3` or `lines 3 to 5`, plus the text's name if it is not the judged attempt."""
         lines = f"line {self.line}" if self.line == self.last_line else f"lines {self.line} to {self.last_line}"
         if self.line is None:
             lines = f"characters {self.start} to {self.end}"
@@ -120,19 +120,19 @@ class Mark(Value):
 
 
 def in_quotes(passage: str) -> str:
-    """The passage in one line and at a bearable length, in quotation marks."""
+    """Return the passage in quotation marks, on one line, at most LONGEST_IN_PROMPT characters."""
     return f"“{cut_middle(one_line(passage), LONGEST_IN_PROMPT)}”"
 
 
 def with_passage(words: str, mark: Mark | None) -> str:
-    """What is said of the work, and which passage it is said of."""
+    """Return the remark with the passage it concerns."""
     return words if mark is None else f"{words} [in {mark.where}: {in_quotes(mark.exact)}]"
 
 
 def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
-    """Where `text` holds the words of `quote`, whatever white space is between them; the first places.
+    """Return the first (start, end) places of `quote` in `text`, ignoring differences in white space.
 
-    It is for passages that were copied: a field of a form makes spaces of their line ends.
+    For copied passages: a form field turns their line ends into spaces.
     """
     words = quote.split()
     if not words:
@@ -144,7 +144,7 @@ def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
             places.append((start, start + len(exact)))
             start = text.find(exact, start + 1)
         return places
-    # Both with one space between words: trying the words at each place in turn would take time with their product.
+    # Compare both with single spaces. Trying the words at each place would take time with the product of their numbers.
     spans = [word.span() for word in _WORD.finditer(text)]
     begins = list(accumulate((end - start + 1 for start, end in spans), initial=0))
     plain, wanted = " ".join(text[start:end] for start, end in spans), " ".join(words)

@@ -1,4 +1,4 @@
-"""Asking a model for one entry in the place of several. It suggests; nothing is changed by it."""
+"""Ask a model to merge several notebook entries into one. The result is a suggestion; nothing is changed."""
 
 import json
 from typing import Annotated, Any, Self
@@ -32,7 +32,7 @@ ANSWER_SCHEMA = open_object(name=TEXT, description=TEXT, content=TEXT, note=TEXT
 
 
 def _text(value: Any) -> Any:
-    """Null is no text, and a list of lines is one."""
+    """Return "" for null, and a list of lines as one text."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "\n".join(value)
     return "" if value is None else value
@@ -43,7 +43,7 @@ Long = Annotated[str, BeforeValidator(_text), at_most(LONGEST_TEXT, stripped=Tru
 
 
 class MergeAnswer(Lenient):
-    """What a model says; a name is needed, and something that it names."""
+    """A model's suggestion. It needs a name, and a description or content."""
 
     name: Line = Field(min_length=1)
     description: Long = ""
@@ -58,7 +58,10 @@ class MergeAnswer(Lenient):
 
 
 async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
-    """Succeeded once the suggestion is kept. Fails with the reason where there is none, or nobody asks for it now."""
+    """Store a suggestion and return SUCCEEDED.
+
+    Raise EffectFailed if there are not two entries, or if the conflict was settled or changed meanwhile.
+    """
     if len(spec.to_merge) != 2:
         raise EffectFailed("There are not two entries to merge.")
     first, second = spec.to_merge
@@ -79,6 +82,6 @@ async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 def _framed(entry: EntryToMerge, *, name: str) -> str:
-    """The entry as data, in a frame that it cannot close."""
+    """Return the entry as data, in a frame that it cannot close."""
     filled = {key: value for key, value in entry.model_dump(mode="json").items() if value}
     return framed(json.dumps(filled, ensure_ascii=False, indent=1), name=name, most=LONGEST_SHOWN)

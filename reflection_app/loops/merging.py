@@ -1,4 +1,4 @@
-"""Entries that are to be made one, and what a model suggests for it."""
+"""Notebook entries to merge, and a model's suggestion for the merged entry."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LONGEST_TEXT = 8_000
 
 
 class EntryToMerge(Value):
-    """An entry as the model is shown it."""
+    """An entry as shown to the model."""
 
     kind: str
     name: Text
@@ -23,7 +23,10 @@ class EntryToMerge(Value):
 
 
 class MergeSuggestion(Value):
-    """One entry in the words of a model, for a person to take or leave; the note says what it did with the others."""
+    """A merged entry suggested by a model, for a member to accept or reject.
+
+    `note` says how the model combined the entries.
+    """
 
     name: Text = Field(min_length=1, max_length=LONGEST_NAME)
     description: Text = ""
@@ -32,13 +35,13 @@ class MergeSuggestion(Value):
 
 
 class KeptSuggestion(MergeSuggestion):
-    """What became of it: not `is_kept` where nobody asks for it any more."""
+    """The suggestion and its result. `is_kept` is False if the conflict no longer needs it."""
 
     is_kept: bool = True
 
 
 class RecordMergeSuggestion(Effect[KeptSuggestion]):
-    """Keep what was suggested beside the conflict that it was asked for."""
+    """Store the suggestion with the conflict it was requested for."""
 
     kind = "record_merge_suggestion"
 

@@ -1,7 +1,7 @@
-"""Asks whether a proposed call may be made: a model for the task's words first, then a reviewer.
+"""Decide whether a proposed call may be made: ask a model about the task's wording first, then a reviewer.
 
-The model that is asked did not propose the call, sees the task and the call as data, and has to quote the task. Code
-checks the quote. Everything but a yes that can be checked leads to the reviewer.
+This model did not propose the call. It sees the task and the call as data, and must quote the task. Code checks the
+quote. Everything except a verifiable yes goes to the reviewer.
 """
 
 import json
@@ -46,10 +46,10 @@ ANSWER_SCHEMA = closed_object(asked_for=YES_OR_NO, quote=TEXT, confidence=SHARE)
 async def permit(
     run: Progress, call: ToolCall, *, tool: ToolSpec, key: str, attempt: int, purpose: str
 ) -> Ground | None:
-    """Return why the call may be made; None in a run that began before calls were gated.
+    """Return why the call may be made, or None in a run that started before calls were gated.
 
-    Every decision that is not plain from the task's specification is recorded, and a reviewer's is waited for. Raises
-    NotPermitted, and what every effect does.
+    Every decision that does not follow from the task's specification is recorded, and waits for a reviewer if needed.
+    Raise NotPermitted, and the errors of every effect.
     """
     gate = run.gate
     if gate is None:
@@ -68,7 +68,7 @@ async def permit(
 
 
 async def _quote_of(run: Progress, gate: CallGate, call: ToolCall, *, tool: ToolSpec, key: str) -> str:
-    """Return the words of the task that ask for this call, or nothing."""
+    """Return the words of the task that ask for this call, or ""."""
     run.check_limits()
     arguments = json.dumps(call.arguments, ensure_ascii=False)
     text = prompt(
@@ -99,7 +99,7 @@ async def _quote_of(run: Progress, gate: CallGate, call: ToolCall, *, tool: Tool
 async def _ask_reviewer(
     run: Progress, gate: CallGate, call: ToolCall, *, key: str, attempt: int, purpose: str
 ) -> Ground:
-    """Wait for a reviewer's word on exactly this call. Raises NotPermitted."""
+    """Wait for a reviewer's decision on exactly this call. Raise NotPermitted if it is refused."""
     run.check_limits()
     context = [f"Task: {gate.objective}"]
     if purpose:

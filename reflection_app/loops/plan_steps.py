@@ -1,4 +1,4 @@
-"""What the steps of a plan came to, over all plans of a run: results, failures, and what a prompt is told of them."""
+"""Results and failures of plan steps, over all plans of a run, and their form in prompts."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ LONGEST_ERROR = 1_000
 
 @dataclass(frozen=True)
 class StepRun:
-    """A step that was tried or skipped, how it ended, its result, and what it cost."""
+    """A step that was tried or skipped: its outcome, result and cost."""
 
     step: PlanStep
     outcome: PlanStepOutcome
@@ -61,7 +61,7 @@ class StepRun:
 
     @property
     def what_went_wrong(self) -> str:
-        """Empty where nothing did."""
+        """The error of the step, or "" if it is done."""
         if self.is_done:
             return ""
         if self.outcome.waited_for:
@@ -71,12 +71,12 @@ class StepRun:
 
 @dataclass
 class Work:
-    """Steps done so far, by any plan, and those of the newest plan that were not.
+    """Steps done so far by any plan, and steps of the newest plan that were not done.
 
-    Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
-    last completeness check found and nobody did. `file_faults` are those of the files that the newest plan has left,
-    and decide. `check_arm` is the result of the draw, where there was one. `refusal` says why a step must not
-    make a call, where it must not, and `stops` why no further one is begun.
+    Failed supplements are stored separately, because the plan itself was carried out. `still_missing` is what the last
+    completeness check found and nothing completed. `file_faults` are decisive file faults that remain after the newest
+    plan. `check_arm` is the result of the sampling draw, if any. `refusal` returns why a step must not make a call,
+    `stops` why no further step may start.
     """
 
     done: dict[str, StepRun] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Work:
     is_supplementing: bool = False
 
     def begin(self) -> None:
-        """A new plan replaces what the last one left undone."""
+        """Start a new plan, which replaces what the last one left undone."""
         self.is_planned, self.not_done, self.done_by_newest = True, {}, 0
         self.is_supplementing, self.supplements_not_done, self.still_missing = False, {}, ()
         self.refusal = self.stops = None
@@ -103,7 +103,7 @@ class Work:
     def begin_supplements(
         self, refusal: Callable[[PlanStep, ToolCall], str], *, stops: Callable[[PlanStep], str]
     ) -> None:
-        """Steps that are added from now on are those of a supplementary plan."""
+        """Count steps added from now on as supplements."""
         self.is_supplementing, self.refusal, self.stops = True, refusal, stops
 
     def add(self, ran: StepRun) -> None:
@@ -121,7 +121,7 @@ class Work:
         return [*self.not_done.values(), *self.supplements_not_done.values()]
 
     def history(self) -> tuple[HistoryStep, ...]:
-        """All steps of all plans in their order, as a completeness check is told of them."""
+        """Return all steps of all plans in order, as input of a completeness check."""
         return tuple(
             HistoryStep(
                 operation=ran.step.description,
@@ -134,7 +134,7 @@ class Work:
         )
 
     def is_complete(self) -> bool:
-        """Whether every step of the newest plan was done, and no file that decides is missing or faulty."""
+        """Return True if every step of the newest plan is done and no decisive file fault remains."""
         return self.is_planned and not self.not_done and not self.file_faults
 
     def failures_in_words(self) -> str:
@@ -148,13 +148,13 @@ class Work:
         return "\n\n".join(parts) or "(none)"
 
     def so_far(self) -> str:
-        """What the next planner is told; nothing before the first plan."""
+        """Return the results for the next planner, or "" before the first plan."""
         if not self.is_planned:
             return ""
         return prompt("plan_again", done=results_in_words(self.done.values()), failed=self.failures_in_words()) + "\n"
 
     def as_answer(self) -> str:
-        """The results themselves, for a run that was stopped before an answer was written from them."""
+        """Return the results themselves, for a run that stopped before its answer was written."""
         parts = ["The run stopped before its answer was written. These steps were done:"]
         parts += [f"**{ran.step.description}**\n\n{ran.result[:LONGEST_RESULT]}" for ran in self.done.values()]
         parts += [f"Not done: {ran.step.description} ({ran.what_went_wrong})" for ran in self.left_undone]
@@ -163,7 +163,7 @@ class Work:
 
 
 def results_in_words(runs: Iterable[StepRun]) -> str:
-    """Results as a prompt shows them, each in a frame of its own and all of them bounded together."""
+    """Return the results for a prompt, each in its own frame, with a limit on their total length."""
     listed = list(runs)
     most = min(LONGEST_RESULT, LONGEST_RESULTS // max(1, len(listed)))
     return (
@@ -176,9 +176,10 @@ def results_in_words(runs: Iterable[StepRun]) -> str:
 
 
 def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgement | None = None) -> Judgement:
-    """The tools' word on an attempt: the share of steps that were done, and PASS where that is all of them.
+    """Return the tools' judgement of an attempt: the share of steps done, and PASS if all are.
 
-    With a judgement of the `answer`, it is no better than that one. What was `stopped` before the end is not passed.
+    With a judgement of the `answer`, it is no better than that one. With `stopped`, the reason why the run stopped
+    early, it does not pass.
     """
     total = len(work.done) + len(work.not_done)
     share = 100 * len(work.done) / total if total else 0.0
@@ -212,19 +213,20 @@ def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgemen
     )
 
 
-# Making a plan: asked for, checked by code, and put right with what was wrong with it in view.
+# Plan creation: request a plan, check it by code, and have it revised with its issues shown
 
 MOST_REVISIONS = 2
 TEMPERATURE = 0.3
-# Lessons are told where the first plan is made and where its answer is written.
+# The prompts of the first plan and of its answer contain the lessons.
 PROMPTS_TOLD = 2
 MOST_ISSUES_SHOWN = 20
 
 
 async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, part: str = "") -> Plan:
-    """A plan that can be carried out; every version is recorded with its issues, under `part` of the attempt's keys.
+    """Return a plan that can be carried out. Each version is recorded with its issues.
 
-    Raises EffectFailed where it still cannot after `MOST_REVISIONS` revisions.
+    `part` is a suffix of the attempt's key for these effects. Raise EffectFailed if the plan still has issues after
+    MOST_REVISIONS revisions.
     """
     is_first = number == 1 and not part
     goal = task_of(spec)
@@ -240,11 +242,11 @@ async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, p
         )
         plan = await ask(run, request, schema=Plan, judges=False)
         record = RecordPlan(key=f"{base}/checked-{revision + 1}", plan=_checked(plan, spec, work))
-        # Checked again, because a person may have edited the recorded plan in a fork.
+        # Check again, because a fork may have edited the recorded plan.
         checked = _checked((await run.perform(record)).plan, spec, work)
         if not checked.issues:
             return checked.plan
-        # Only the newest plan is shown again: an earlier one has nothing to teach that its successor has not.
+        # Show only the newest plan: earlier ones add nothing.
         shown = json.dumps(checked.plan.model_dump(mode="json"), ensure_ascii=False)
         issues = [f"- {issue.description}" for issue in checked.issues[:MOST_ISSUES_SHOWN]]
         if len(checked.issues) > MOST_ISSUES_SHOWN:
@@ -260,20 +262,20 @@ def _checked(plan: Plan, spec: TaskSpec, work: Work) -> CheckedPlan:
 
 
 def first_messages(spec: TaskSpec, work: Work, *, goal: str) -> tuple[Message, ...]:
-    """What the planner is asked: the goal, the tools and, after a plan that was not all done, what came of it."""
+    """Return the planner's messages: the goal, the tools and, after an incomplete plan, its results."""
     asked = prompt("plan_make", goal=goal, tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
     return (system(prompt("plan_system")), user(asked))
 
 
-# Carrying out a plan: each step after those that it requires, by its tool or by the model.
+# Plan execution: each step after those it requires, by its tool or by the model
 
 LONGEST_KEPT_ERROR = 2_000
 
 
 async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, number: int, part: str = "") -> None:
-    """Adds to `work` how each step of `plan` ended. A step that needs one which was not done is skipped.
+    """Add the result of each step of `plan` to `work`. A step with an undone requirement is skipped.
 
-    Steps are named in the journal by their place in the plan: ids are a model's words.
+    Effect keys use a step's position in the plan, because ids are written by a model.
     """
     places = {step.id: place for place, step in enumerate(plan.steps, start=1)}
     for step in in_order(plan):
@@ -305,7 +307,7 @@ async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, nu
 async def _do(
     step: PlanStep, *, spec: TaskSpec, run: Progress, work: Work, base: str, number: int
 ) -> tuple[PlanStepOutcome, str, ToolCall | None]:
-    """How the step ended, its result, and the call of a tool that brought it."""
+    """Return the step's outcome, its result, and the tool call that produced it."""
     required = [work.done[name] for name in dict.fromkeys(step.requires or ())]
     task = prompt("plan_step", goal=task_of(spec), step=step.description, results=results_in_words(required))
     if step.tool is None:

@@ -1,20 +1,19 @@
-"""Planning: a plan for a goal is made, checked, carried out step by step with tools, and answered from its results.
+"""Planning loop: make a plan, check it, carry it out step by step with tools, and write an answer from the results.
 
-After the PlanningEngine of the design seeds. Where steps fail, what is missing is planned anew, with the results so
-far, as the next attempt. An attempt's content is the answer written from the results; its judgement by the tools is
-the share of all steps that were done.
+Source: the PlanningEngine of the design seeds. If steps fail, the next attempt plans the missing parts with the results
+so far. An attempt's content is the answer. The tools' judgement of it is the share of steps done.
 
-Before the answer is written, a completeness check looks for what the plan left out, and supplements are planned and
-carried out (see completeness/supplementing.py); where not all runs of the project are checked, lots that are drawn once
-for the run say whether this one is (see completeness/sampling.py). What is missing after that is told in the answer
-and in the verdict's issues; it does not undo the steps that worked.
+Before the answer is written, a completeness check looks for what the plan omitted, and supplements are carried out (see
+completeness/supplementing.py). If the project samples its runs, a draw made once per run decides whether it is checked
+(see completeness/sampling.py). What is still missing is named in the answer and in the verdict's issues. It does not
+undo the steps that worked.
 
-That every tool worked does not make the answer right. So after a plan that was done wholly, a critic judges the answer
-as in actor_critic, and an answer that it sends back is written again from the same results; without a critic the run
-ends as unverified. The tools' own verdict is kept after the critic's and is never better than it: being the stronger
-referee's, it decides which attempt is kept, and tools that worked say nothing for an answer that was sent back.
+Working tools do not make the answer right. After a fully executed plan, a critic evaluates the answer as in
+actor_critic. An answer that is sent back is written again from the same results. Without a critic the run ends as
+unverified. The tools' verdict is stored after the critic's and is never better. As the stronger referee's, it decides
+which attempt is retained. Tools that worked do not support an answer that was sent back.
 
-A run that a limit or an error stops in the middle keeps what its steps came to as an attempt.
+If a limit or an error stops the run midway, the results of its steps are stored as an attempt.
 """
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
@@ -33,13 +32,16 @@ LONGEST_MISSING = 8_000
 
 
 async def planning(spec: TaskSpec, run: Progress) -> Outcome:
-    """Plans and answers until one is accepted, rejected, or a limit is reached. A plan without a way ends as failed."""
+    """Make plans and answers until one is accepted or rejected, or a limit is reached.
+
+    Raise EffectFailed if no plan can be carried out.
+    """
     work, earlier = Work(), list[Earlier]()
     for number in range(1, spec.limits.max_iterations + 1):
         try:
             outcome = await _attempt(spec, run, work=work, earlier=earlier, number=number)
         except (LimitReached, EffectFailed):
-            # The attempt under way, with the results of its steps in place of an answer that there is not yet.
+            # Store the attempt in progress, with the results of its steps in place of the missing answer.
             stopped = ""
             if number not in run.attempts and work.done_by_newest:
                 await keep_attempt(run, number=number, content=work.as_answer())
@@ -57,7 +59,7 @@ async def planning(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[Earlier], number: int) -> Outcome | None:
-    """The run's end, or None where another attempt should follow."""
+    """Return the run's outcome, or None if another attempt follows."""
     work.done_by_newest = 0
     if not work.is_complete():
         plan = await make_plan(spec, run, work, number=number)
@@ -93,7 +95,7 @@ async def _record(run: Progress, judgement: Judgement) -> Judgement:
 
 
 def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple[Message, ...]:
-    """What the model is asked for the final answer: the goal, all results, and what there is none of."""
+    """Return the messages for the final answer: the goal, all results, and what is missing."""
     failed = f"\nThese steps could not be done:\n\n{work.failures_in_words()}\n" if work.left_undone else ""
     if work.still_missing:
         listed = "\n".join(f"- {one}" for one in work.still_missing)

@@ -1,4 +1,4 @@
-"""Plans: steps that need one another, what can be wrong with them, and in which order they are done. Pure values."""
+"""Plans: dependent steps, their validation and their order. Pure values."""
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
@@ -13,7 +13,7 @@ from reflection_app.loops.texts import at_most
 from reflection_app.loops.values import Value
 
 MOST_STEPS = 20
-# What is read at all; a longer list is no plan.
+# Parsing limit; a longer list is not a plan.
 MOST_LISTED = 200
 LONGEST_ID = 60
 LONGEST_DESCRIPTION = 2_000
@@ -21,7 +21,7 @@ NO_TOOL = {"", "null", "none"}
 
 
 def _text(value: Any) -> Any:
-    """Models number their steps as often as they name them."""
+    """Accept numbers as ids. Models number their steps as often as they name them."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -40,7 +40,7 @@ Description = Annotated[str, AfterValidator(storable), at_most(LONGEST_DESCRIPTI
 
 
 class PlanStep(Lenient):
-    """One step. `requires` is None where the plan does not say what it needs, which is a fault of the plan."""
+    """A step of a plan. `requires` is None if the planner omitted it, which is a fault of the plan."""
 
     id: StepId
     description: Description
@@ -49,7 +49,7 @@ class PlanStep(Lenient):
 
 
 class Plan(Lenient):
-    """Steps as a planner gave them, not checked yet."""
+    """Steps as given by a planner, not validated yet."""
 
     steps: Annotated[tuple[PlanStep, ...], Field(max_length=MOST_LISTED)]
 
@@ -72,7 +72,7 @@ class PlanFault(StrEnum):
 
 
 class PlanIssue(Value):
-    """One thing wrong with a plan; `steps` are the ids of the steps concerned, of a cycle in its order."""
+    """A fault of a plan. `steps` are the ids of the steps concerned, in order for a cycle."""
 
     fault: PlanFault
     steps: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class PlanIssue(Value):
 
 
 class CheckedPlan(Value):
-    """A plan with what is wrong with it. Only one without issues is carried out."""
+    """A plan with its issues. Only a plan without issues is carried out."""
 
     plan: Plan
     issues: tuple[PlanIssue, ...] = ()
@@ -93,7 +93,7 @@ class PlanStepState(StrEnum):
 
 
 class PlanStepOutcome(Value):
-    """How a step of a plan ended; `waited_for` are the steps without which it could not begin."""
+    """Result of a plan step. `waited_for` are required steps that were not done."""
 
     step: str
     state: PlanStepState
@@ -102,7 +102,7 @@ class PlanStepOutcome(Value):
 
 
 def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()) -> CheckedPlan:
-    """The plan with its issues. `done` are ids of earlier steps, which may be required and not be used again."""
+    """Return the plan with its issues. `done` are ids of earlier steps: they may be required, but not reused."""
     steps = plan.steps
     if not steps:
         issue = PlanIssue(fault=PlanFault.EMPTY, description="The plan has no steps.")
@@ -153,7 +153,7 @@ def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()
 
 
 def cycles(steps: Iterable[PlanStep]) -> list[tuple[str, ...]]:
-    """Circles of steps that need each other: a shortest one through each step that is on any, none told twice."""
+    """Return cycles of steps: for each step on a cycle one of the shortest, without duplicates."""
     needs: dict[str, tuple[str, ...]] = {}
     for step in steps:
         needs.setdefault(step.id, step.requires or ())
@@ -170,7 +170,7 @@ def cycles(steps: Iterable[PlanStep]) -> list[tuple[str, ...]]:
 def _shortest_cycle(start: str, needs: dict[str, tuple[str, ...]]) -> tuple[str, ...] | None:
     paths: list[tuple[str, ...]] = [(start,)]
     seen = {start}
-    for path in paths:  # grows while it is read: breadth first, so that the first way back is a shortest one
+    for path in paths:  # Grows while iterated: breadth first, so the first way back is the shortest.
         for required in needs.get(path[-1], ()):
             if required == start:
                 return path
@@ -181,7 +181,7 @@ def _shortest_cycle(start: str, needs: dict[str, tuple[str, ...]]) -> tuple[str,
 
 
 def in_order(plan: Plan) -> list[PlanStep]:
-    """The steps of a valid plan, each after those that it requires, else as the plan has them."""
+    """Return the steps of a valid plan in an order that respects `requires`; otherwise the plan's own order."""
     own = {step.id for step in plan.steps}
     waiting, placed, ordered = list(plan.steps), set[str](), list[PlanStep]()
     while waiting:

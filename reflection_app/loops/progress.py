@@ -1,7 +1,7 @@
-"""What a loop has done so far: spending against its limits, attempts and judgements.
+"""Progress of a run: usage compared to its limits, attempts and judgements.
 
-Loops perform every effect through `Progress`, so that nothing they spend goes uncounted. All of it is computed from
-results, never from a clock, and so comes out the same when a run is replayed from its journal.
+Loops perform every effect through `Progress`, so that all usage is counted. It is computed from results, never from a
+clock, so a replay from the journal gives the same values.
 """
 
 from collections.abc import Iterable
@@ -31,17 +31,21 @@ from reflection_app.loops.tool_permission import CallGate
 from reflection_app.loops.values import Message, system
 from reflection_app.loops.verdicts import Ended, Judgement, Outcome, Referee, Verdict
 
-# Which attempt a run keeps: the best by its strongest referee, not the last.
+# Retained attempt: the best by its strongest referee, not the last
 
 
 def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pick: int | None = None) -> int | None:
-    """The number of the attempt to keep, or None where there is none.
+    """Return the number of the attempt to retain, or None if there is none.
 
-    What a person accepted comes first, and what a person rejected is kept only when there is nothing else. A `pick`,
-    made by more evidence than a score, comes next. Then an attempt that meets more of the minimum requirements comes
-    before one that meets fewer, whoever judged them. Otherwise the strongest referee decides: what it passed before
-    what it did not, then the score, ties to the earliest. A person who sent an attempt back has given it a score that
-    stands among those of the strongest referee. An attempt that nobody judged comes after every judged one.
+    Attempts rank in this order:
+
+    - An attempt that a person accepted. One that a person rejected is chosen only if there is no other.
+    - The `pick`, which rests on more evidence than a score.
+    - The attempt that meets more of the minimum requirements, with any referee.
+    - The strongest referee's judgement: passed before not passed, then the score; ties go to the earliest.
+
+    A score from a person who sent an attempt back counts among those of the strongest referee. An attempt without a
+    judgement ranks after every judged one.
     """
     numbers = sorted(set(attempts))
     if not numbers:
@@ -59,13 +63,13 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pi
     if not accepted:
         shares = {one.attempt: one.requirements.share_met for one in judgements if one.requirements is not None}
         most = max((shares[one.attempt] for one in bearable if one.attempt in shares), default=0.0)
-        # An attempt of which it is not known what it meets is not held to fall short.
+        # If it is unknown what an attempt meets, it does not count as falling short.
         meeting_most = [one for one in bearable if shares.get(one.attempt, most) >= most]
         by_others = [one for one in meeting_most if one.referee is not Referee.PERSON]
-        # Those that say only that requirements are not met give way to others, which meet no more and were judged.
+        # Judgements that only report unmet requirements give way to others, which meet no more and were evaluated.
         by_others = [one for one in by_others if one.passed or not one.is_by_requirements] or by_others
         strongest = max((one.referee for one in by_others), default=None)
-        # Of what a person rejected there is something here only where there is nothing else.
+        # Attempts that a person rejected are among these only if there are no others.
         by_people = [one for one in meeting_most if one.referee is Referee.PERSON]
         candidates = by_people + [one for one in by_others if one.referee == strongest]
     return min(candidates, key=lambda judgement: (not judgement.passed, -judgement.score, judgement.attempt)).attempt
@@ -76,7 +80,7 @@ def _is_rejected(judgement: Judgement | None) -> bool:
 
 
 def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement]:
-    """For each attempt its judgement by the strongest referee; of two equally strong the later one."""
+    """Return the strongest referee's judgement of each attempt; the later one if two are equal."""
     decisive: dict[int, Judgement] = {}
     for judgement in judgements:
         known = decisive.get(judgement.attempt)
@@ -85,12 +89,12 @@ def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement
     return decisive
 
 
-# Roles that do the agent's work. Critics, testers and reflectors are not bound by the project's rules for agents.
+# Roles that do the agent's work. The project's rules for agents do not apply to critics, testers and reflectors.
 WORKING_ROLES = frozenset({ModelRole.ACTOR, ModelRole.PLANNER, ModelRole.ESCALATION})
 
 
 def _with_rules(messages: tuple[Message, ...], rules: str) -> tuple[Message, ...]:
-    """Return the messages with the rules at the end of the system prompt. A continued call has them already."""
+    """Return the messages with the rules appended to the system prompt, unless it contains them already."""
     first, rest = (messages[0], messages[1:]) if messages and messages[0].role == "system" else (None, messages)
     if first is None:
         return (system(rules), *rest)
@@ -99,9 +103,9 @@ def _with_rules(messages: tuple[Message, ...], rules: str) -> tuple[Message, ...
     return (first.model_copy(update={"content": f"{first.content}\n\n{rules}"}), *rest)
 
 
-# A call that gets less than this cannot answer; the time is up.
+# A call with less time cannot answer, so the time counts as used up.
 SHORTEST_CALL_S = 0.05
-# Who plans repairs is a model, and a tool may refuse for ever: a person is asked no more often than this by one run.
+# Limit of questions to reviewers per run, because models plan repairs and a tool may refuse without end.
 MOST_QUESTIONS = 20
 # Waiting costs no active time, so no other limit ends it.
 LONGEST_WAITED_S = 86_400.0
@@ -117,7 +121,7 @@ class LimitReached(Exception):
 
 
 class AnsweredByPerson(Exception):
-    """A person put their own text in an attempt's place; whatever loop it is ends with it, as this attempt."""
+    """A person replaced an attempt with their own text; every loop ends with it, as this attempt."""
 
     def __init__(self, attempt: int) -> None:
         super().__init__(f"attempt {attempt}")
@@ -125,9 +129,9 @@ class AnsweredByPerson(Exception):
 
 
 class PriceUnknown(EffectFailed):
-    """The cost budget cannot be kept, since the model has no known price: no further call may be made.
+    """The cost budget cannot be enforced because the model's price is unknown: no further call may be made.
 
-    `value` is what the call came to.
+    `value` is the result of the call.
     """
 
     def __init__(self, message: str, *, value: object = None) -> None:
@@ -137,7 +141,7 @@ class PriceUnknown(EffectFailed):
 
 @dataclass(frozen=True)
 class FailedCall:
-    """A model call that failed for good: its step's key, and the last step before it that worked."""
+    """A model call that failed for good: its step's key, and the last successful step before it."""
 
     key: str
     last_good_step: str
@@ -145,54 +149,56 @@ class FailedCall:
 
     @property
     def attempt(self) -> int | None:
-        """The number of the attempt that the call belongs to, or None."""
+        """Number of the attempt that the call belongs to, or None."""
         number = self.key.removeprefix("attempt-").split("/", 1)[0]
         return int(number) if number.isdecimal() else None
 
 
 class Progress:
+    """State of a running loop: usage, attempts, judgements and limits."""
+
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.tokens = 0
         self.cost_usd = Decimal(0)
         self.active_s = 0.0
-        # Calls that cost nobody knows what: `cost_usd` is then only a part.
+        # Calls of unknown cost; `cost_usd` is then only a part of the total.
         self.unpriced_calls = 0
         self.attempts: list[int] = []
         self.judgements: list[Judgement] = []
-        # How many attempts there were when a person last decided.
+        # Number of attempts at a reviewer's last decision.
         self.reviewed = 0
         self.pick: Pick | None = None
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
-        # What the files told that were produced by the attempt of this number, where there were any to be looked at.
+        # Inspected files by attempt number, for attempts with files to inspect.
         self.files: dict[int, FilesChecked] = {}
-        # Attempts that are the beginning of an answer: nobody judges them.
+        # Attempts that are incomplete answers and are not evaluated.
         self.unfinished: set[int] = set()
-        # Those that were cut off and stand as whole ones, in journals that do not tell such answers apart.
+        # Truncated attempts that count as complete, from journals that did not mark such answers.
         self.cut_off: set[int] = set()
-        # Whether some tool of the run has answered with a file.
+        # True if a tool of the run has returned a file.
         self.has_produced_files = False
         self.lessons: Lessons | None = None
         self.waited_s = 0.0
-        # Told with the run's end where that is unverified.
+        # Reason stored with the run's end if it is unverified.
         self.why_unverified = ""
-        # The same of one that is exhausted before its last attempt.
+        # Reason stored if the run is exhausted before its last attempt.
         self.why_exhausted = ""
-        # Decides about calls of tools; None in a run that began before there was one.
+        # Decides about tool calls; None in a run that started before the gate existed.
         self.gate: CallGate | None = None
-        # What was seen on files, by their bytes and what they must show.
+        # Visual checks by file hash and required content.
         self.looks: dict[tuple[str, str], Look] = {}
-        # The text of each attempt that was made.
+        # Text of each attempt made.
         self.contents: dict[int, str] = {}
         self.failed_call: FailedCall | None = None
         self._last_good_step = ""
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
-        """The effect's result, its spending counted.
+        """Perform the effect, count its usage, and return its result.
 
-        Raises EffectFailed (counted too); PriceUnknown where a money budget cannot be kept for want of a price.
+        Raise EffectFailed, whose usage counts too. Raise PriceUnknown if a cost budget cannot be enforced.
         """
         try:
             performed = await effect
@@ -222,9 +228,10 @@ class Progress:
         json_schema: dict[str, Any] | None = None,
         attempt: int | None = None,
     ) -> Generate:
-        """Return a call of the model of `role` within the remaining budgets. Raises EffectTimedOut if no time remains.
+        """Return a call of the model of `role` within the remaining budgets.
 
-        The system prompt of a role that does the agent's work holds the project's rules.
+        The system prompt of a role that does the agent's work contains the project's rules. Raise EffectTimedOut if no
+        time remains.
         """
         if role in WORKING_ROLES and self.lessons is not None and self.lessons.rules_block:
             messages = _with_rules(messages, self.lessons.rules_block)
@@ -241,24 +248,24 @@ class Progress:
         )
 
     def note_result(self, text: str) -> None:
-        """Note a result of a step: a tool that writes may save it."""
+        """Note the result of a step, which a writing tool is then allowed to save."""
         if self.gate is not None and text.strip():
             self.gate.produced.append(text)
 
     def note_call(self, call: ToolCall) -> None:
-        """Note a call that was carried out, or may have been: the same call needs another reason."""
+        """Note a call that was executed or may have been. Repeating it requires another ground."""
         if self.gate is not None:
             self.gate.made.append(call)
 
     async def ask_person(self, asking: AskPerson) -> PersonsAnswer:
-        """The person's answer; where the run has asked too often already nobody is asked, and the question skipped."""
+        """Return a person's answer. After MOST_QUESTIONS questions, return SKIP without asking."""
         self._questions += 1
         if self._questions > MOST_QUESTIONS:
             return PersonsAnswer(choice=Choice.SKIP, by=f"The limit of {MOST_QUESTIONS} questions")
         return await self.perform(asking)
 
     async def wait(self, wait: Wait) -> bool:
-        """Whether the time has passed; false, without waiting, where the run would wait longer than it may at all."""
+        """Wait and return True. Return False without waiting if the run's total would exceed LONGEST_WAITED_S."""
         if self.waited_s + wait.delay_s > LONGEST_WAITED_S:
             return False
         await self.perform(wait)
@@ -273,18 +280,18 @@ class Progress:
 
     @property
     def tokens_left(self) -> int:
-        """At least 1: a call is never asked for no answer at all."""
+        """Tokens left in the budget, at least 1, because a call must request some output."""
         return max(1, self.limits.token_budget - self.tokens)
 
     def time_left_s(self) -> float:
-        """Raises EffectTimedOut where nothing useful is left."""
+        """Return the seconds left. Raise EffectTimedOut if too few remain to be useful."""
         left = self.limits.time_budget_s - self.active_s
         if left < SHORTEST_CALL_S:
             raise EffectTimedOut(f"the run's {self.limits.time_budget_s:g} s were used up")
         return left
 
     def exceeded(self) -> Outcome | None:
-        """The limit that is reached, or None while there is room for another call."""
+        """Return the outcome for a reached limit, or None while another call is allowed."""
         if self.tokens >= self.limits.token_budget:
             return Outcome.OVER_BUDGET
         if self.limits.cost_budget_usd is not None and self.cost_usd >= self.limits.cost_budget_usd:
@@ -294,16 +301,16 @@ class Progress:
         return None
 
     def check_limits(self, *, why: str = "") -> None:
-        """Raises LimitReached where there is no room for another call."""
+        """Raise LimitReached if no further call is allowed."""
         limit = self.exceeded()
         if limit is not None:
             raise LimitReached(limit, why=why)
 
     async def record(self, judgement: Judgement, *, key: str) -> Judgement:
-        """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then.
+        """Record the judgement and return it as stored; a replay returns the stored one unchanged.
 
-        Files that were produced speak against it whoever judged, and so does what was seen on them; a person alone may
-        pass over them. A PASS of an attempt with a required file that was not inspected has no confidence.
+        Faults of produced files, and failed visual checks, count against any judgement except a person's. A PASS of an
+        attempt with a required file that was not inspected gets confidence 0.
         """
         if judgement.attempt in self.files and judgement.referee is not Referee.PERSON:
             judgement = with_files(judgement, self.files[judgement.attempt])
@@ -316,21 +323,21 @@ class Progress:
         return recorded
 
     async def record_pick(self, pick: Pick, *, key: str) -> Pick:
-        """The pick as the journal keeps it."""
+        """Record the pick and return it as stored."""
         self.pick = await self.perform(RecordPick(key=key, pick=pick))
         return self.pick
 
     def uninspected(self, number: int) -> tuple[str, ...]:
-        """Return which required files of attempt `number` were not inspected, one sentence each."""
+        """Return a sentence for each required file of attempt `number` that was not inspected."""
         checked = self.files.get(number)
         return checked.unknown if checked else ()
 
     def stop_by_scores(self, *, counted: Referee | None = None) -> Outcome | None:
-        """Return the outcome if the evaluators' scores, in order of the attempts, say to stop, or None.
+        """Return the outcome if the scores of successive attempts say to stop, else None.
 
-        Three in a row that fall stop any loop. A weak evaluator's word is noisy: under one, so does the first attempt
-        that does not improve on the best. That is over-correction only if the score fell. Attempts that a person judged
-        do not count. With `counted`, only that evaluator's scores do: others measure something else.
+        Three falling scores in a row stop any loop. Weak referees are noisy: with one, the first attempt that does not
+        improve on the best stops the loop too. It is over-correction only if the score fell. Attempts judged by a
+        person do not count. With `counted`, only that referee's scores count, because others measure something else.
         """
         by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
         judgements = [
@@ -349,7 +356,7 @@ class Progress:
         return Outcome.EXHAUSTED
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
-        """Return the run's end. Only a person can let an attempt succeed whose required files were not inspected."""
+        """Return the run's end. If required files were not inspected, only a person can make it succeed."""
         pick = self.pick.attempt if self.pick else None
         whole = [number for number in self.attempts if number not in self.unfinished]
         best = best_attempt(whole or self.attempts, self.judgements, pick=pick)

@@ -1,4 +1,4 @@
-"""How a project learns: what is reflected on after the work, and what its runs are told of the notebook."""
+"""Project settings: reflection, lessons in prompts, retention, and response times."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -12,7 +12,7 @@ Share = Annotated[float, Field(ge=0, le=0.5)]
 
 
 class ReflectionMode(StrEnum):
-    """Time of reflection: after the work has ended, while it happens (sessions only), or both."""
+    """When to reflect: after the work has ended, while it happens (sessions only), or both."""
 
     OFF = "off"
     POST_HOC = "post_hoc"
@@ -21,7 +21,7 @@ class ReflectionMode(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "ReflectionMode | None":
-        """Return the mode that is written with "-", as in "post-hoc"."""
+        """Return the mode for a name written with "-", as in "post-hoc"."""
         wanted = value.replace("-", "_") if isinstance(value, str) else ""
         return next((mode for mode in cls if mode.value == wanted), None)
 
@@ -35,16 +35,17 @@ class ReflectionMode(StrEnum):
 
 
 class LessonSettings(Value):
-    """How many of the notebook's lessons a run is told; a share of them is withheld at random, to learn their worth."""
+    """Maximum number of lessons per run, and the share held out at random to measure their effect."""
 
     most: int = Field(default=5, ge=1, le=20)
     holdout_share: Share = 0.1
 
 
 class NotebookSettings(Value):
-    """`reflection` is None where the desk's own setting holds. `lessons` is None where runs are told none.
+    """Reflection and notebook settings of a project.
 
-    `error_reflector` and `memory_reflector`: whether each of the two who look back does so, where it is time to.
+    `reflection` is None to use the server's setting. `lessons` is None if runs get no lessons. `error_reflector` and
+    `memory_reflector` enable the two post-run reflectors.
     """
 
     reflection: ReflectionMode | None = None
@@ -56,20 +57,20 @@ class NotebookSettings(Value):
 
     @property
     def holdout_share(self) -> float:
-        """From what share of the runs each lesson is withheld; 0 where runs are told none."""
+        """Share of runs from which each lesson is held out; 0 if runs get no lessons."""
         return self.lessons.holdout_share if self.lessons else 0.0
 
 
-# How long a project keeps what it was handed in and what came of it. Pure.
+# Retention of submitted work and its results. Pure.
 
 LONGEST_DAYS = 3650
 
 
 class RetentionSettings(Value):
-    """Days after which things are deleted; None keeps them for ever.
+    """Days until deletion; None means no deletion.
 
-    Counted from their end: what has not ended is never deleted, nor is a run that a person or an agent is still waited
-    for in, or that waits for a review. The notebook, the metrics and the audit trail stay.
+    The period starts when an item ends. Runs that have not ended are never deleted, nor are runs waiting for a person,
+    an agent or a review. The notebook, the metrics and the audit log are not deleted.
     """
 
     runs_days: int | None = Field(default=None, ge=1, le=LONGEST_DAYS)
@@ -80,7 +81,7 @@ class RetentionSettings(Value):
     notifications_days: int | None = Field(default=90, ge=1, le=LONGEST_DAYS)
 
 
-# How long people may take for what waits for them. Pure.
+# Response-time targets. Pure.
 
 LONGEST_GOAL_MINUTES = 60 * 24 * 30
 

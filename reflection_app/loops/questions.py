@@ -1,4 +1,4 @@
-"""Questions to a reviewer that are no verdicts: a permission, a call to allow, knowledge, a repair by hand."""
+"""Questions to a reviewer other than verdicts: a permission, a call to allow, knowledge, a manual repair."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -30,7 +30,7 @@ class Choice(StrEnum):
 
 
 class Question(Value):
-    """`context` are lines that help to answer: the tool and its error, the objective, what was tried.
+    """A question. `context` lists helpful facts: the tool and its error, the objective, what was tried.
 
     `prepared` is the call that is made if the answer is ALLOW, with exactly these arguments.
     """
@@ -43,7 +43,7 @@ class Question(Value):
 
 
 class PersonsAnswer(Value):
-    """What the person said; `text` is there where the choice is ANSWER."""
+    """A person's answer. `text` is set if the choice is ANSWER; `by` is the person."""
 
     choice: Choice
     text: Text = ""

@@ -1,8 +1,8 @@
-"""The referee where only tests that a model wrote judge code: what is run, and which attempt is picked.
+"""Evaluation by model-written tests only: which tests to run, and which attempt to pick.
 
-A test that contradicts an example of the task, and tests that contradict each other, are left out before anything is
-run. The first attempt is picked unless it fails the task's own examples, or returns no value at all. The confidence
-orders the review queue. The figures come from recorded runs: docs/design/generated-tests.md.
+Tests that contradict an example of the task, or each other, are removed before the run. The first attempt is picked
+unless it fails the task's own examples, or returns no value at all. The confidence orders the review queue. The figures
+come from recorded runs: docs/design/generated-tests.md.
 """
 
 import ast
@@ -15,13 +15,13 @@ from itertools import islice
 from desk_sandbox.code_tests import MAX_CASES, FailureReason, TestReport, TestResult, Unreadable, read_value
 from reflection_app.loops.attempt_effects import Pick
 
-# The examples that a task's own text gives: `>>> f(2)` with `4` below it, `f(2) == 4`, `f(2) ➞ 4`, `f(2) returns 4`.
+# Examples in the task's own text: `>>> f(2)` with `4` below it, `f(2) == 4`, `f(2) ➞ 4`, `f(2) returns 4`.
 #
-# They came with the task, so their word is worth more than that of a test which a model wrote.
+# They came with the task, so they carry more weight than a model-written test.
 
 MOST_EXAMPLES = 20
 LONGEST_CALL = 2_000
-# Bounds for texts without an end of calls or brackets.
+# Bounds for texts with endless calls or brackets.
 MOST_CALLS_READ = 200
 MOST_ENDS_TRIED = 50
 ARROW = re.compile(
@@ -30,7 +30,7 @@ ARROW = re.compile(
 
 
 def examples_in(task: str, *, entry_point: str) -> dict[str, str]:
-    """Return the value of each example call in the task's text, both as source. Contradicting ones are left out."""
+    """Return a mapping from example call to value, both as source. Contradicting examples are left out."""
     if not entry_point:
         return {}
     found: dict[str, set[str]] = {}
@@ -50,7 +50,7 @@ def examples_in(task: str, *, entry_point: str) -> dict[str, str]:
 
 
 def _call_in(text: str) -> tuple[str, str]:
-    """Return the call with which the text begins, and the rest; nothing unless all arguments are plain values."""
+    """Return the call at the start of `text` and the rest; ("", "") unless all arguments are plain values."""
     for match in islice(re.finditer(r"\)", text[:LONGEST_CALL]), MOST_ENDS_TRIED):
         try:
             node = ast.parse(text[: match.end()], mode="eval").body
@@ -65,7 +65,7 @@ def _call_in(text: str) -> tuple[str, str]:
 
 
 def _value_in(text: str) -> str:
-    """Return the longest plain value with which the text begins, as source."""
+    """Return the longest plain value at the start of `text`, as source, or ""."""
     text = text.strip()[:LONGEST_CALL]
     ends = [len(text), *(match.start() for match in islice(re.finditer(r"[\s.,;#)]", text), MOST_ENDS_TRIED))]
     for end in sorted(set(ends), reverse=True):
@@ -90,16 +90,17 @@ def _plain_value(node: ast.expr) -> str:
 
 
 LONGEST_SCRIPT = 200_000
-# Room for the task's own examples, within what the tests of a task may take up.
+# Leaves room for the task's own examples within the size limit of a task's tests.
 LONGEST_PART_OF_MODEL = 100_000
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,199}")
 
 
 @dataclass(frozen=True)
 class SuspectTests:
-    """`script` is for the sandbox, empty if there is no test; its first `examples` tests are the task's own examples.
+    """Tests of unknown quality. `script` is for the sandbox, "" if there is no test.
 
-    `left_out` says of each test that was left out why, for the page.
+    The first `examples` tests are the task's own examples. `left_out` names each removed test with its reason, for the
+    page.
     """
 
     script: str
@@ -116,7 +117,7 @@ def suspect_tests(generated: str, *, task: str) -> SuspectTests:
     generated = generated.replace("\r\n", "\n").replace("\r", "\n")
     statements = _parsed(generated)
     if statements is None:
-        # Those of the lines that can be parsed: one bad test must not cost all.
+        # Parse line by line instead: one invalid test must not cost all.
         statements = [node for line in generated.split("\n")[: 4 * MAX_CASES] for node in _parsed(line) or []]
     called = (read_equality(node)[0].partition("(")[0] for node in statements)
     names = Counter(name for name in called if NAME.fullmatch(name))
@@ -134,7 +135,7 @@ def suspect_tests(generated: str, *, task: str) -> SuspectTests:
 
 
 def _parsed(source: str) -> list[ast.stmt] | None:
-    """Return the statements; None if they cannot be read and written out again."""
+    """Return the statements, or None if they cannot be parsed and unparsed."""
     if len(source) > LONGEST_SCRIPT:
         return None
     try:
@@ -146,7 +147,7 @@ def _parsed(source: str) -> list[ast.stmt] | None:
 
 
 def sort_out(statements: list[ast.stmt], examples: Mapping[str, str]) -> tuple[list[ast.stmt], tuple[str, ...]]:
-    """Return the statements to run, at most MAX_CASES, and the reason for each test that is left out.
+    """Return the statements to run, at most MAX_CASES, and a reason for each contradicting test.
 
     A test that repeats an example or an earlier test is dropped without a reason.
     """
@@ -169,7 +170,7 @@ def sort_out(statements: list[ast.stmt], examples: Mapping[str, str]) -> tuple[l
 
 
 def read_equality(node: ast.stmt) -> tuple[str, str]:
-    """Return the call and the value of `assert call == value`, as source in one form; empty for other statements."""
+    """Return the call and value of `assert call == value` as normalized source; ("", "") for other statements."""
     condition = node.test if isinstance(node, ast.Assert) else None
     if isinstance(condition, ast.Compare) and len(condition.ops) == 1 and isinstance(condition.ops[0], ast.Eq | ast.Is):
         sides = condition.left, condition.comparators[0]
@@ -185,7 +186,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Shown:
-    """Results of attempt `number` on the task's examples and on the model's tests, those that count."""
+    """Results of attempt `number` that count, on the task's examples and on the model's tests."""
 
     number: int
     examples: Sequence[TestResult]
@@ -193,7 +194,7 @@ class Shown:
 
     @property
     def progress(self) -> tuple[int, int, int]:
-        """How many examples hold, how many tests pass, and on how many of both it returned a value, right or wrong."""
+        """Number of examples met, of tests passed, and of both with any returned value, right or wrong."""
         both = (*self.examples, *self.tests)
         answered = sum(one.passed or one.reason is FailureReason.WRONG_ANSWER for one in both)
         return sum(one.passed for one in self.examples), sum(one.passed for one in self.tests), answered
@@ -208,12 +209,12 @@ class Shown:
 
 
 def weigh(reports: Mapping[int, TestReport], *, suspects: SuspectTests) -> tuple[Pick, dict[int, float]]:
-    """Return the pick, and the scores (0-100) by attempt, from the reports of the attempts so far, in their order."""
+    """Return the pick, and the scores (0–100) by attempt, from the reports of the attempts in order."""
     attempts = shown_by(reports, examples=suspects.examples)
     picked = attempts[0]
     for attempt in attempts:
-        # The model's tests do not count here: on recorded runs a rewrite that passes most of them was right no more
-        # often than the first attempt that fails most of them.
+        # The model's tests do not count here. On recorded runs, a rewrite that passes most of them was right no more
+        # often than a first attempt that fails most of them.
         (held, _, answered), (held_before, _, answered_before) = attempt.progress, picked.progress
         if held > held_before or (held == held_before and answered and not answered_before):
             picked = attempt
@@ -221,7 +222,7 @@ def weigh(reports: Mapping[int, TestReport], *, suspects: SuspectTests) -> tuple
     against = tuple(
         result.name
         for place, result in enumerate(reports[picked.number].results)
-        # A failed example already makes the pick unsettled; one that did not run does not.
+        # A failed example already makes the pick unsettled, but an example that did not run does not.
         if not (result.passed or result.is_broken)
         and (place >= suspects.examples or result.reason is FailureReason.NOT_RUN)
     )
@@ -233,7 +234,7 @@ def weigh(reports: Mapping[int, TestReport], *, suspects: SuspectTests) -> tuple
         named = "; ".join(against[:MOST_NAMED]) + more
         words.append(f"It does not pass these tests, and nothing shows that they are wrong: {named}.")
     left_out = (f"Left out: {test}" for test in suspects.left_out)
-    # Another attempt may change the pick as long as rewrites get further: those that do not repeat themselves.
+    # Another attempt may change the pick while rewrites still make progress, that is, do not repeat results.
     *earlier, last = attempts
     is_doubtful = picked.fails_example or all(each.fails_most for each in attempts)
     pick = Pick(
@@ -269,9 +270,9 @@ def shown_by(reports: Mapping[int, TestReport], *, examples: int) -> list[Shown]
 def confidence_in(picked: Shown, attempts: Sequence[Shown]) -> tuple[float, str]:
     """Return the confidence that the picked attempt is right, and the reason shown to reviewers.
 
-    0.85, 0.6 and 0.4 are measured: the share of right first attempts by problem, with 30 imaginary problems of which
-    half are right, in steps of 0.05. The others were recorded too rarely, or never, and are judgments. All 100
-    examples found in 35 recorded tasks hold for right answers.
+    0.85, 0.6 and 0.4 are measured: the share of right first attempts by problem. They are smoothed with 30 imaginary
+    problems of which half are right, in steps of 0.05. The others were recorded too rarely, or never, and are
+    estimates. All 100 examples found in 35 recorded tasks hold for right answers.
     """
     if picked.fails_example:
         return 0.3, "It fails an example that the task itself gives."

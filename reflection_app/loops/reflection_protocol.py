@@ -1,8 +1,9 @@
-"""The reflection protocol: what goes back with a rewind ticket is explored, reflected on, classified, planned, repaired
-and submitted, and then judged again. After the third design seed.
+"""Reflection protocol: explore, reflect, classify, plan, execute and submit, then evaluate again.
 
-Each of the six steps is recorded with what it was given, and the loop goes on with what is recorded. The parts are in
-protocol/, a file a step. With an outside agent the first four steps are ours and it carries out the plan.
+An attempt enters it with a rewind ticket. Source: the third design seed.
+
+Each of the six steps is recorded with its input, and the loop continues with the recorded value. The steps are in
+protocol/, one file each. With an external agent, the first four steps run here and the agent carries out the plan.
 """
 
 from dataclasses import replace
@@ -34,7 +35,10 @@ from reflection_app.loops.verdicts import Outcome, Referee
 
 
 async def reflection_protocol(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until one is accepted or rejected, or a limit is reached. Where nothing can judge, there is one."""
+    """Make attempts until one is accepted or rejected, or a limit is reached.
+
+    If nothing can judge the first attempt, the run ends as unverified.
+    """
     empty: list[int] = []
     try:
         outcome = await _rounds(spec, run, empty)
@@ -46,7 +50,7 @@ async def reflection_protocol(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 async def _rounds(spec: TaskSpec, run: Progress, empty: list[int]) -> Outcome:
-    """The run's end. The numbers of attempts that never came to an answer are added to `empty`."""
+    """Return the run's outcome. Numbers of attempts without an answer are added to `empty`."""
     made = await first_attempt(spec, run)
     while True:
         if made.is_empty:
@@ -63,7 +67,7 @@ async def _rounds(spec: TaskSpec, run: Progress, empty: list[int]) -> Outcome:
 
 
 async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
-    """The revised output of an attempt that was sent back, as the next attempt."""
+    """Return the revised output of an attempt that was sent back, as the next attempt."""
     analysis = await analyse(spec, run, back)
     done: list[Executed] = []
     try:
@@ -79,7 +83,7 @@ async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
 
 
 async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]) -> Made:
-    """The next attempt. How each repair step behind it ended is added to `done`."""
+    """Return the next attempt. The result of each of its repair steps is added to `done`."""
     error_class = analysis.classified.type
     if error_class is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
         return await resume(spec, run, back, analysis, done)
@@ -91,7 +95,7 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
         await execute(spec, run, back, analysis, done, role=role)
     instructions = back.made.instructions
     if error_class is ErrorClass.DECISION_ERROR and analysis.planned.instruction:
-        # It holds from here on in this run.
+        # The instruction applies to the rest of this run.
         instructions = tuple(dict.fromkeys((*instructions, analysis.planned.instruction)))
     wanted = Made(
         back.number + 1,
@@ -110,7 +114,7 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
 
 
 async def analyse(spec: TaskSpec, run: Progress, back: SentBack) -> Analysis:
-    """The first four steps, with their report."""
+    """Perform the first four steps and return the analysis with its report."""
     explored = await explore(spec, run, back)
     reflected = await reflect(spec, run, back, explored)
     classified = await classify_error(spec, run, back, explored, reflected)
@@ -118,13 +122,13 @@ async def analyse(spec: TaskSpec, run: Progress, back: SentBack) -> Analysis:
     return await analysed(spec, run, back, reflected=reflected, classified=classified, planned=planned)
 
 
-# The ticket and the report of a run that a failed model call ends, in any loop. Code writes both without a model.
+# Ticket and report of a run that a failed model call ends, in any loop; code writes both without a model.
 
 
 async def report_crash(spec: TaskSpec, run: Progress, failure: EffectFailed) -> None:
     """Record a ticket and a report of class 3.3.3 if `failure` is the failed model call that ends the run.
 
-    A call that a loop recovers from, and one whose attempt was sent back already, get none.
+    Nothing is recorded for a call that the loop recovered from, or whose attempt was already sent back.
     """
     call = run.failed_call
     if call is None or call.failure is not failure:

@@ -1,7 +1,7 @@
-"""Reflexion: one model in one growing context, which judges its own attempts and reflects on those that fall short.
+"""Reflexion: one model in a growing context evaluates its attempts and reflects on insufficient ones.
 
-After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366. What a model says of its own
-attempt is the weakest referee there is.
+Source: the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366. A model's self-evaluation is the
+weakest of all referees.
 """
 
 from typing import Annotated
@@ -21,30 +21,32 @@ from reflection_app.loops.verdicts import Issue, Judgement, Outcome, Referee, Ve
 
 EVALUATION_TEMPERATURE = 0.3
 REFLECTION_TEMPERATURE = 0.5
-# A model that does not say how sure it is stands in the middle, for the score.
+# Value for the score if the model states no confidence.
 UNSAID_CONFIDENCE = 0.5
 
 
 class SelfIssue(Lenient):
-    """An issue of a self-evaluation; many models answer with an object where a sentence was asked for."""
+    """An issue of a self-evaluation. Many models answer with an object instead of a sentence."""
 
     description: Clipped = Field(min_length=1)
 
 
 class SelfEvaluation(Lenient):
+    """A model's evaluation of an attempt that it made."""
+
     is_satisfactory: Flag
     issues: Annotated[tuple[SelfIssue, ...], BeforeValidator(as_described)] = ()
     confidence: Share | None = None
 
     @property
     def score(self) -> float:
-        """0–100: a satisfied model is at 50 and above, the surer the higher; an unsatisfied one at 50 and below."""
+        """Score from 0 to 100: from 50 up if satisfied, from 50 down if not, by confidence."""
         confidence = UNSAID_CONFIDENCE if self.confidence is None else self.confidence
         return 50 + 50 * confidence if self.is_satisfactory else 50 - 50 * confidence
 
 
 class Reflection(Lenient):
-    """Why an attempt was not good enough, and what to do about it."""
+    """Why an attempt was insufficient, and how to improve it."""
 
     issues: Texts = ()
     root_causes: Texts = ()
@@ -56,7 +58,7 @@ REFLECTION_SCHEMA = closed_object(issues=texts(5), root_causes=texts(5), suggest
 
 
 def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
-    """What the model is asked about its own attempt. The attempt cannot close its frame."""
+    """Return the messages for the self-evaluation. The attempt cannot close its frame."""
     asked = prompt(
         "self_evaluate", objective=framed_task(objective), content=truncated(content), frame=frame_of(content)
     )
@@ -64,7 +66,7 @@ def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
 
 
 def issues_of(judgement: Judgement) -> str:
-    """What the judgement says is wrong, as a list; a person's own words are part of it."""
+    """Return the judgement's issues and suggestions as a list."""
     lines = [
         issue.in_words + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in judgement.issues
     ]
@@ -73,9 +75,9 @@ def issues_of(judgement: Judgement) -> str:
 
 
 def judge_itself(answer: SelfEvaluation, *, attempt: int, saw_all: bool = True) -> Judgement:
-    """PASS where the model is satisfied, else REVISE: its own opinion is too weak to reject on.
+    """Return PASS if the model is satisfied, else REVISE: self-evaluation is too weak to reject on.
 
-    A model that did not see all of its attempt has no confidence, whatever it says; so a person is asked.
+    If the model saw only part of its attempt, confidence is 0, and the review policy requests a review.
     """
     return Judgement(
         attempt=attempt,
@@ -88,7 +90,7 @@ def judge_itself(answer: SelfEvaluation, *, attempt: int, saw_all: bool = True) 
 
 
 async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until the model is satisfied, a person decides, or a limit is reached."""
+    """Make attempts until the model is satisfied, a reviewer decides, or a limit is reached."""
     task = (system(prompt("write_system")), user(spec.objective))
     turns: list[Message] = []
     last = spec.limits.max_iterations
@@ -114,7 +116,7 @@ async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str) -> Judgement:
-    """The model's verdict on its own attempt, recorded."""
+    """Record and return the model's judgement of the attempt it made."""
     answer = await ask(
         run,
         run.model_call(
@@ -131,7 +133,7 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
 
 
 async def reflect(spec: TaskSpec, run: Progress, *, attempt: int, content: str, judgement: Judgement) -> Reflection:
-    """The model's reflection on an attempt that was sent back, by itself or by a person."""
+    """Return the model's reflection on an attempt that it or a reviewer sent back."""
     asked = prompt(
         "reflect",
         objective=framed_task(spec.objective),
@@ -153,7 +155,7 @@ async def reflect(spec: TaskSpec, run: Progress, *, attempt: int, content: str, 
 
 
 def reflection_in_words(reflection: Reflection, *, number: int, judgement: Judgement) -> str:
-    """What the next attempt is told: the reflection, and a person's own words where a person sent the attempt back."""
+    """Return the prompt for the next attempt: the reflection, and a reviewer's feedback if there is one."""
     headings = {
         "What went wrong": reflection.issues,
         "Why it happened": reflection.root_causes,

@@ -1,7 +1,7 @@
-"""Where in a file of an attempt an issue is: a box on a picture, a page, a stretch of a sound. Pure.
+"""Location of an issue in a file: a box in a picture, a page, or a time range of a recording. Pure.
 
-Written as W3C Media Fragments URI 1.0 (https://www.w3.org/TR/media-frags/), which Web Annotation takes for selectors:
-`xywh=percent:10,20,30,40`, `t=4,10.5`; and for PDFs RFC 8118: `page=3`. Nothing stands for the whole file.
+Notation: W3C Media Fragments URI 1.0 (https://www.w3.org/TR/media-frags/), which Web Annotation uses as selectors:
+`xywh=percent:10,20,30,40`, `t=4,10.5`; for PDFs RFC 8118: `page=3`. "" means the whole file.
 """
 
 import re
@@ -18,7 +18,7 @@ NUMBER = r"([0-9]{1,6}(?:\.[0-9]{1,6})?)"
 BOX = re.compile(rf"xywh=percent:{NUMBER},{NUMBER},{NUMBER},{NUMBER}")
 PAGE = re.compile(r"page=([0-9]{1,6})")
 TIME = re.compile(rf"t=(?:npt:)?{NUMBER},{NUMBER}")
-# What people type: 3 is a page, 4-10 are seconds, four numbers are a box.
+# Short forms that people type: 3 is a page, 4-10 are seconds, four numbers are a box.
 SHORT = {
     re.compile(r"([0-9]{1,6})"): "page={}",
     re.compile(rf"{NUMBER}\s*[-–,]\s*{NUMBER}(?:\s*s)?"): "t={},{}",
@@ -32,7 +32,7 @@ WRONG = (
 
 @dataclass(frozen=True)
 class Box:
-    """Parts of a hundred of the picture's width and height, from its upper left corner."""
+    """A box in percent of the picture's width and height, from its upper left corner."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class Box:
 
 
 def box_in(fragment: str) -> Box | None:
-    """The box that the fragment stands for; None where it is none."""
+    """Return the box in the fragment, or None if it is not a box."""
     found = BOX.fullmatch(fragment)
     return Box(*(float(number) for number in found.groups())) if found else None
 
@@ -52,7 +52,7 @@ def page_in(fragment: str) -> int | None:
 
 
 def time_in(fragment: str) -> tuple[float, float] | None:
-    """The first and the last second."""
+    """Return the first and last second, or None if the fragment is not a time range."""
     found = TIME.fullmatch(fragment)
     return (float(found[1]), float(found[2])) if found else None
 
@@ -69,7 +69,7 @@ def _written_out(given: Any) -> Any:
 
 def _within(fragment: str) -> str:
     box, page, time = box_in(fragment), page_in(fragment), time_in(fragment)
-    # By the digits: as floats, 33.3 and 66.7 may be more than 100.
+    # Use decimal digits: as floats, 33.3 and 66.7 may add up to more than 100.
     digits = [Decimal(number) for number in re.findall(NUMBER, fragment)]
     if box is not None:
         is_inside = box.width > 0 and box.height > 0 and digits[0] + digits[2] <= 100 and digits[1] + digits[3] <= 100
@@ -89,5 +89,5 @@ class Region(Value):
     )
 
     def told(self) -> str:
-        """Where it is, for an agent."""
+        """Return the location as text for an agent."""
         return f"in attachment {self.attachment}" + (f" at {self.fragment}" if self.fragment else "")

@@ -1,7 +1,7 @@
-"""Reviews that the task itself requires: where no verdict of the loop waited, its end does.
+"""Required reviews at the end of a run, for tasks that demand a review.
 
-A loop asks by `confirm` where a verdict would end the run, so that an attempt that is sent back is followed by another.
-Here is what remains: limits, errors, and attempts that nothing has judged.
+A loop calls `confirm` for a verdict that would end the run, so that another attempt can follow one sent back. This
+module covers the rest: limits, errors, and attempts without a judgement.
 """
 
 from reflection_app.loops.attempt_effects import RecordVerdict, ReviewDecision, ReviewReason
@@ -10,12 +10,12 @@ from reflection_app.loops.progress import AnsweredByPerson, Progress, strongest_
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Ended, Issue, Judgement, Outcome, Referee, Verdict
 
-# The step at which the end of a run waits: no attempt can follow it.
+# Key of the step at which the end of a run waits; no attempt can follow it.
 END_REVIEW = "end/review"
 
 
 async def reviewed_end(spec: TaskSpec, run: Progress, ended: Ended) -> Ended:
-    """Return the end, by a reviewer's decision where the task requires one and none was made on the last attempts."""
+    """Return the run's end, after a review if the task requires one and the last attempts had none."""
     number = unreviewed_attempt(run, ended) if spec.requires_review else None
     if number is None:
         return ended
@@ -34,7 +34,10 @@ async def reviewed_end(spec: TaskSpec, run: Progress, ended: Ended) -> Ended:
 
 
 def unreviewed_attempt(run: Progress, ended: Ended) -> int | None:
-    """Return the number of the attempt to decide on, or None where a person has decided or no attempt is whole."""
+    """Return the number of the attempt to review, or None.
+
+    None means that a reviewer has decided already, or that no complete attempt remains.
+    """
     if run.reviewed == len(run.attempts):
         return None
     judged = strongest_judgements(run.judgements)
@@ -46,10 +49,10 @@ def unreviewed_attempt(run: Progress, ended: Ended) -> int | None:
 
 
 async def ask_unjudged(run: Progress, *, number: int, key: str = "") -> ReviewDecision:
-    """Return what a reviewer decides on an attempt that nothing has judged."""
+    """Request a review of an attempt without a judgement and return the decision."""
     why = f"Nothing has judged attempt {number}."
     if not any(judgement.attempt == number for judgement in run.judgements):
-        # No verdict, and read as none everywhere: a review is of a verdict, so there has to be a row.
+        # A void judgement, ignored everywhere else. A review refers to a verdict, so a record is required.
         void = Judgement(
             attempt=number,
             referee=Referee.TESTS,

@@ -1,4 +1,4 @@
-"""Whether an answer meets its minimum requirements, told by code in words that a person reads."""
+"""Check an answer against its minimum requirements by code, with readable results."""
 
 import json
 from itertools import repeat
@@ -33,16 +33,16 @@ from reflection_app.loops.requirements import (
 from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
-# An answer as its minimum requirements see it.
+# An answer, prepared for checking its minimum requirements
 
 SIZES = {Counted.WORDS: count_words, Counted.CHARACTERS: count_characters, Counted.LINES: count_lines}
 
-# Whether a requirement holds, what was found, and where in the data.
+# (requirement met, actual value, path in the data)
 Found = tuple[bool, str, str]
 
 
 class CheckedAnswer:
-    """The answer's text, and its data or why there is none."""
+    """The answer's text, and its data or the reason why there is none."""
 
     def __init__(self, answer: str, *, chain_of_thought: bool) -> None:
         self.text = work_in(answer) if chain_of_thought else answer
@@ -56,23 +56,23 @@ class CheckedAnswer:
         self._sizes: dict[tuple[Counted, int], int] = {}
 
     def size(self, of: Counted, text: str | None = None) -> int:
-        """The size of the whole text, or of a `text` in the data; counted once however many requirements ask for it."""
+        """Return the size of the whole text, or of a `text` in the data. Sizes are cached."""
         counted = self.text if text is None else text
-        # The data holds its texts as long as it is there itself, so that no other gets the identity of one of them.
+        # Caching by id is safe: the data keeps its texts alive, so no other object can get their id.
         known = (of, id(counted))
         if known not in self._sizes:
             self._sizes[known] = SIZES[of](counted)
         return self._sizes[known]
 
 
-# How many items a list in the data has, or how long a text is, against what is required of it.
+# Check the number of items in a list, or the size of a text
 
 LONGEST_SHOWN = 80
 WHOLE = "$"
 
 
 def check_count(count: CountRequirement, answer: CheckedAnswer) -> RequirementResult:
-    """Whether there are as many as there must be."""
+    """Return the result of checking a count requirement."""
     if count.max is None:
         bounds = f"at least {count.min:,}"
     elif not count.min:
@@ -84,7 +84,7 @@ def check_count(count: CountRequirement, answer: CheckedAnswer) -> RequirementRe
 
 
 def result_name(count: CountRequirement) -> str:
-    """By what the result of the count is known."""
+    """Return the name of the count's result."""
     return count.name.strip() or _what(count)
 
 
@@ -138,7 +138,7 @@ def _within(count: CountRequirement, number: int, *, place: str) -> Found:
 
 
 def _same(one: Any, other: Any, looks: Looks) -> bool:
-    """Whether two JSON values are equal. To Python, 1 and true are."""
+    """Return True if two JSON values are equal. Python alone would treat 1 and true as equal."""
     looks.spend()
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
@@ -150,7 +150,7 @@ def _same(one: Any, other: Any, looks: Looks) -> bool:
 
 
 def _what(count: CountRequirement, *, is_one: bool = False) -> str:
-    """What is counted, in words: `items in papers with is_key = true`."""
+    """Return a description of what is counted: `items in papers with is_key = true`."""
     where = count.path.strip() or WHOLE
     is_whole = where == WHOLE
     place = "" if is_whole and count.of is not Counted.ITEMS else f" in {'the list' if is_whole else where}"
@@ -197,14 +197,14 @@ def check_requirements(
     lowered: Lowered | None = None,
     files: FilesChecked | None = None,
 ) -> RequirementsReport:
-    """One result for each requirement, in their order: the schema, the fields, the counts, the files. Never raises.
+    """Return a result for each requirement in order: schema, fields, counts, files. Never raises.
 
-    Of files there are results as far as somebody could look at them; none where `files` is None.
+    File results exist only for files that could be inspected; there are none if `files` is None.
 
-    Of what `lowered` names, less is enough; what holds as the task has it is told so.
+    Requirements named in `lowered` are reduced. Those met without reduction are reported as such.
 
-    The data is looked for as it is for a schema of the answer; the size is that of the text as it was written. In a
-    chain of thought both are the part that holds the work.
+    The data is extracted as for an output schema. Sizes are those of the text as written. With a chain of thought, both
+    use the part that holds the work.
     """
     of_files = files.results if files is not None else ()
     if requirements is None or not requirements.of_the_answer:
@@ -233,7 +233,10 @@ def check_requirements(
 def _lowered(
     result: RequirementResult, less: LoweredRequirement, count: CountRequirement | None, checked: CheckedAnswer
 ) -> RequirementResult:
-    """The result against the lower bar; as it is where that is no lower one. A form is never lowered."""
+    """Return the result of checking the lowered requirement, or `result` if it is not lower.
+
+    A schema is never lowered.
+    """
     if result.kind is RequirementKind.FIELD and less.min is None:
         expected = f"{result.name} may be missing"
         return result.model_copy(update={"met": True, "expected": expected, "lowered_from": result.expected})
@@ -277,14 +280,14 @@ def _is_there(path: str, answer: CheckedAnswer) -> Found:
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether nothing is said: null, an empty list or object, a text without a visible character. 0 and false say."""
+    """Return True for null, an empty list or object, and text without visible characters. 0 and false are values."""
     if isinstance(value, str):
         return not any(character.isprintable() and not character.isspace() for character in value)
     return value is None or (isinstance(value, dict | list) and not value)
 
 
 def requirement_issues(report: RequirementsReport) -> tuple[Issue, ...]:
-    """One issue for each requirement that does not hold, in their order."""
+    """Return one issue for each unmet requirement, in order."""
     return tuple(
         Issue(
             category=IssueCategory.FORMAT if result.kind is RequirementKind.SCHEMA else IssueCategory.COMPLETENESS,
@@ -298,7 +301,10 @@ def requirement_issues(report: RequirementsReport) -> tuple[Issue, ...]:
 
 
 def judge_requirements(report: RequirementsReport, *, attempt: int, lowered: Lowered | None = None) -> Judgement:
-    """PASS where all requirements hold, else REVISE; the score is the share of them that do as the task has them."""
+    """Return PASS if all requirements are met, else REVISE.
+
+    The score is the percentage of requirements met without lowering.
+    """
     in_full = sum(result.met and not result.lowered_from for result in report.results)
     return Judgement(
         attempt=attempt,

@@ -1,6 +1,6 @@
-"""Minimum requirements: what an answer must have at the least, as data, checked by code and by no model.
+"""Minimum requirements of an answer, as data. They are checked by code, not by a model.
 
-After "Revised Output Quality" of the design seeds.
+Source: "Revised Output Quality" of the design seeds.
 """
 
 from enum import StrEnum
@@ -45,10 +45,10 @@ class CountRequirement(Value):
 
 
 class Requirements(Value):
-    """All of them must be met. `required_fields` are paths such as `papers[].title`, which must exist and not be empty.
+    """Minimum requirements; all must be met. `required_fields` are paths that must exist and not be empty.
 
-    `schema` is a JSON Schema (draft 2020-12) for the data in the answer. `files` are files that the work must produce
-    in addition to its answer; they are opened for inspection.
+    An example is `papers[].title`. `schema` is a JSON Schema (draft 2020-12) for the data in the answer. `files` are
+    files that the work must produce in addition to its answer; they are opened for inspection.
     """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
@@ -66,7 +66,7 @@ class Requirements(Value):
 
     @property
     def of_the_answer(self) -> bool:
-        """Whether some are about the answer itself, and not about files."""
+        """True if there are requirements for the answer itself, not only for files."""
         return self.schema_ is not None or bool(self.required_fields or self.counts)
 
 
@@ -98,7 +98,7 @@ class Lowered(Value):
 
     @property
     def in_words(self) -> tuple[str, ...]:
-        """What is expected, one line a thing."""
+        """The expectation as text, one line per item."""
         parts = [
             f"{one.requirement}: at least {one.min:,}" if one.min is not None else f"{one.requirement}: not required"
             for one in self.requirements
@@ -122,11 +122,13 @@ class RequirementResult(Value):
 
     @property
     def in_words(self) -> str:
-        """What is required, with the requirement's name where that is not said anyway."""
+        """The requirement, preceded by its name unless the text already contains it."""
         return self.expected if self.name in self.expected else f"{self.name}: {self.expected}"
 
 
 class RequirementsReport(Value):
+    """Results of checking the minimum requirements."""
+
     results: tuple[RequirementResult, ...] = ()
 
     @property
@@ -135,12 +137,12 @@ class RequirementsReport(Value):
 
     @property
     def is_lowered(self) -> bool:
-        """Whether some hold, or do not, against less than the task itself expects."""
+        """True if some results were checked against less than the task expects."""
         return any(result.lowered_from for result in self.results)
 
     @property
     def share_met(self) -> float:
-        """Of all requirements, those that hold; 1 where there is none."""
+        """Share of requirements met; 1 if there are none."""
         return sum(result.met for result in self.results) / len(self.results) if self.results else 1.0
 
     @property

@@ -1,8 +1,8 @@
-"""A project's rubric: criteria by which critics and people rate an attempt, and the verdict that code draws from that.
+"""Project rubrics: criteria by which critics and reviewers rate an attempt, and the verdict derived from them.
 
-Each rating is worth 0 to 100; the score is the mean of the worths by weight. So two people who rate alike give the
-same verdict, and a change of weights says what it would have changed (analytic scoring; see Jonsson & Svingby, The use
-of scoring rubrics, 2007).
+Each rating has a value from 0 to 100; the score is their mean by weight. Equal ratings therefore give equal verdicts,
+and the effect of other weights can be computed. Source: analytic scoring; see Jonsson & Svingby, The use of scoring
+rubrics, 2007.
 """
 
 import re
@@ -21,7 +21,7 @@ MOST_POINTS = 10
 LONGEST_WHY = 2_000
 KEY = r"^[a-z][a-z0-9_]{0,39}$"
 BEST = 100.0
-# From here on a criterion holds that a PASS needs: pass; the middle of the points or above.
+# Minimum value of a mandatory criterion for a PASS: "pass", or at least the middle of the points.
 HOLDS_FROM = 50.0
 PASSED, FAILED = "pass", "fail"
 
@@ -36,9 +36,9 @@ class Scale(StrEnum):
 
 
 class Category(Value):
-    """One category of a criterion and its value."""
+    """A category of a criterion and its value."""
 
-    # Stripped as whatever is given is: else nothing would ever be this value.
+    # Stripped like submitted values; otherwise none could equal it.
     name: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(storable)
     ]
@@ -70,7 +70,7 @@ class Criterion(Value):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What it may be rated, worst first where that is known; nothing for a text."""
+        """The possible ratings, worst first if there is an order; () for a text."""
         match self.scale:
             case Scale.POINTS:
                 return tuple(str(point) for point in range(1, self.points + 1))
@@ -82,7 +82,7 @@ class Criterion(Value):
                 return ()
 
     def worth_of(self, value: str) -> float | None:
-        """0 to 100 for one of its `values`; None for a text."""
+        """Return 0 to 100 for one of the `values`, or None for a text."""
         match self.scale:
             case Scale.POINTS:
                 return BEST * (int(value) - 1) / (self.points - 1)
@@ -95,7 +95,7 @@ class Criterion(Value):
 
 
 class Rubric(Value):
-    """The criteria, as version `number` of the project's rubric has them."""
+    """The criteria in version `number` of the project's rubric."""
 
     number: int = Field(ge=1)
     criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=MOST_CRITERIA)]
@@ -141,7 +141,7 @@ class Fault(StrEnum):
 
 
 class RatingFault(ValueError):
-    """A rating that is missing, of no criterion, or of no value that the criterion has."""
+    """A rating is missing, belongs to no criterion, or is not a value of its criterion."""
 
     def __init__(self, key: str, fault: Fault, *, values: tuple[str, ...] = ()) -> None:
         super().__init__(f"{key}: {fault.value}" + (f"; one of {', '.join(values)}" if values else ""))
@@ -151,7 +151,7 @@ class RatingFault(ValueError):
 
 
 def rated(rubric: Rubric, given: Mapping[str, Given]) -> Ratings:
-    """The ratings in the rubric's order, each criterion once; a text may be left out. Raises RatingFault."""
+    """Return one rating per criterion, in the rubric's order; texts are optional. Raise RatingFault."""
     known = {criterion.key for criterion in rubric.criteria}
     if strange := next((key for key in given if key not in known), None):
         raise RatingFault(strange, Fault.UNKNOWN)
@@ -183,7 +183,10 @@ _NO = frozenset({"fail", "failed", "no", "false", "not met"})
 
 
 def read_as_value(criterion: Criterion, said: object) -> str:
-    """What a model wrote as one of the criterion's values, where it is clear which; else as it is, for `rated`."""
+    """Return a model's output as one of the criterion's values if it is unambiguous.
+
+    Otherwise return it as text, which `rated` then checks.
+    """
     text = str(said).strip() if said is not None else ""
     match criterion.scale:
         case Scale.POINTS:
@@ -201,22 +204,23 @@ def read_as_value(criterion: Criterion, said: object) -> str:
 
 
 def score_of(rubric: Rubric, ratings: Iterable[Rating]) -> float:
-    """The mean worth by weight, to a hundredth: 0 to 100."""
+    """Return the weighted mean value, 0 to 100, rounded to two decimals."""
     weights = {criterion.key: criterion.weight for criterion in rubric.criteria}
     scored = [(weights[rating.criterion], rating.worth) for rating in ratings if rating.worth is not None]
     return round(sum(weight * worth for weight, worth in scored) / sum(weight for weight, _ in scored), 2)
 
 
 def failed_of(rubric: Rubric, ratings: Iterable[Rating]) -> tuple[str, ...]:
-    """The keys of the criteria that a PASS needs and that do not hold."""
+    """Return the keys of mandatory criteria that are not met."""
     needed = {criterion.key for criterion in rubric.criteria if criterion.must_hold}
     return tuple(rating.criterion for rating in ratings if rating.criterion in needed and not rating.holds)
 
 
 def together(each: Sequence[Ratings]) -> Ratings:
-    """What several people who rated come to: of each criterion the rating in the middle, of two the lower one.
+    """Combine several reviewers' ratings: the median of each criterion, the lower one of two.
 
-    So it is always a rating that somebody gave. Texts and reasons are put together. Nothing where one did not rate.
+    The result is always a rating that someone gave. Texts and reasons are joined. Return () if a reviewer gave no
+    ratings.
     """
     if not each or not all(each):
         return ()
@@ -233,7 +237,7 @@ def together(each: Sequence[Ratings]) -> Ratings:
 
 
 def shortcomings(ratings: Sequence[Rating]) -> tuple[str, ...]:
-    """What whoever makes the next attempt is told of the ratings: those that are not the best, with the reason."""
+    """Return the ratings below the maximum with their reasons, as feedback for the next attempt."""
     return tuple(
         f"{rating.name} ({rating.value})" + (f": {rating.why}" if rating.why else "")
         for rating in ratings

@@ -1,4 +1,4 @@
-"""Reflections on a session while it happens: what the reflector answers, and what is kept of it."""
+"""Reflections on a running session: the reflector's answer and the stored record."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ class SessionIssue(Value):
 
 
 class SessionReflection(Value):
-    """What the reflector says of the session so far."""
+    """The reflector's assessment of the session so far."""
 
     on_track: bool
     observations: tuple[Text, ...] = ()
@@ -53,7 +53,7 @@ class ReflectorTrigger(StrEnum):
 
 
 class KeptReflection(Value):
-    """One reflection, made when the session had `turn` turns. Where the reflector failed, `problem` says how."""
+    """A stored reflection, made when the session had `turn` turns. `problem` is set if the reflector failed."""
 
     number: int = Field(ge=1)
     turn: int = Field(ge=1)
@@ -78,7 +78,7 @@ class ReflectorIssue(Lenient):
 
 
 class ReflectorAnswer(Lenient):
-    """What the reflector says, read leniently."""
+    """The reflector's answer, parsed leniently."""
 
     on_track: Flag
     observations: Shorts = ()

@@ -1,4 +1,4 @@
-"""Values that PostgreSQL can keep: no NUL characters, no halves of surrogate pairs, no infinite numbers."""
+"""Values that PostgreSQL can store: no NUL characters, no lone surrogates, no infinite numbers."""
 
 import math
 import re
@@ -14,7 +14,7 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def is_storable(value: Any) -> bool:
-    """Whether every text and number inside a JSON value can be kept."""
+    """Return True if every text and number in a JSON value can be stored."""
     match value:
         case str():
             return _UNSTORABLE.search(value) is None
@@ -28,15 +28,15 @@ def is_storable(value: Any) -> bool:
 
 
 def storable(text: str) -> str:
-    """`text` with what cannot be kept shown as the replacement character.
+    """Return `text` with unstorable characters replaced by U+FFFD.
 
-    Both halves of a character are joined first: a stream may send them in two pieces.
+    Surrogate pairs are joined first: a stream may send the halves of a character separately.
     """
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", with_joined_halves(text))
 
 
 def with_joined_halves(text: str) -> str:
-    """Return `text` with each surrogate pair as the one character that it encodes. Lone surrogates stay."""
+    """Return `text` with each surrogate pair as the character it encodes. Lone surrogates stay."""
     return _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
 
 
@@ -45,24 +45,24 @@ LONGEST_AGENT = 120
 
 
 def agent_name(text: str) -> str:
-    """Return an agent's name in Unicode's composed form (NFC): however it was typed, it is one agent."""
+    """Return an agent's name in Unicode NFC, so that equal names compare equal; at most LONGEST_AGENT characters."""
     return unicodedata.normalize("NFC", text)[:LONGEST_AGENT]
 
 
 AgentName = Annotated[str, AfterValidator(agent_name)]
-# For filters: what cannot be stored finds nothing.
+# For filters: an unstorable name matches nothing.
 AgentFilter = Annotated[Text, AfterValidator(agent_name)]
 
 
 def only_storable(text: str) -> str:
-    """`text` as it is. Raises ValueError where it cannot be kept."""
+    """Return `text` unchanged. Raise ValueError if it cannot be stored."""
     if not is_storable(text):
         raise ValueError("it holds characters that cannot be stored")
     return text
 
 
 def storable_value(value: Any) -> Any:
-    """A JSON value with every text in it made storable."""
+    """Return a JSON value with all its texts made storable."""
     match value:
         case str():
             return storable(value)
@@ -74,9 +74,9 @@ def storable_value(value: Any) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the texts, numbers, truth values and nulls in a JSON value, in order.
+    """Yield the texts, numbers, booleans and nulls in a JSON value, in order.
 
-    Without recursion: models and agents nest as deep as they like.
+    Iterative, because models and agents may nest without limit.
     """
     left = [value]
     while left:
@@ -89,11 +89,14 @@ def leaves(value: Any) -> Iterator[Any]:
                 yield one
 
 
-# Points in time as callers write them, in a form that can be looked for.
+# Timestamps in requests, in a form that queries accept
 
 
 def in_utc(moment: datetime) -> datetime:
-    """The moment in UTC: PostgreSQL refuses zones 16 hours off. Raises ValueError for what no calendar has."""
+    """Return the moment in UTC, because PostgreSQL refuses offsets of 16 hours.
+
+    Raise ValueError if it is outside of the calendar.
+    """
     try:
         return moment.astimezone(UTC)
     except OverflowError:

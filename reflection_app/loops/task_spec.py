@@ -1,6 +1,6 @@
-"""What a run is asked to do and within which bounds, fixed when the run begins.
+"""Specification of a run: its task and limits, fixed when the run starts.
 
-A run keeps its own copy: a change of the project's settings never changes a run that is under way.
+A run has its own copy, so later changes of project settings never affect it.
 """
 
 from decimal import Decimal
@@ -22,7 +22,7 @@ from reflection_app.loops.tool_permission import CallGate, ToolRule
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Issue, Judgement, Score, Verdict
 
-# The review policy of a project: rules; the first that fits a verdict says whether a person is asked.
+# Review policy of a project; the first rule that matches a verdict decides whether a review is required.
 
 MOST_RULES = 30
 MOST_REVIEWERS = 5
@@ -31,7 +31,10 @@ Names = Annotated[tuple[Name, ...], Field(max_length=50)]
 
 
 class RuleAction(StrEnum):
-    """WAIT: the run waits for a reviewer. STAND: the verdict is final at once; only the audit may still sample it."""
+    """Action of a rule. WAIT: the run waits for a reviewer. STAND: the verdict is final at once.
+
+    Only the audit may still sample a verdict with STAND.
+    """
 
     WAIT = "wait"
     STAND = "stand"
@@ -57,7 +60,7 @@ class ReviewRule(Value):
     reviewers: int = Field(default=1, ge=1, le=MOST_REVIEWERS)
 
     def fits(self, judgement: Judgement, *, kind: str = "", agent: str = "", cost_usd: Decimal = Decimal(0)) -> bool:
-        """Whether every condition holds. A critic that gave no confidence is not taken for an unsure one."""
+        """Return True if every condition is met. A missing confidence does not count as low."""
         confidence = judgement.confidence
         return (
             (not self.verdicts or judgement.verdict in self.verdicts)
@@ -75,10 +78,10 @@ UNSURE = ReviewRule(verdicts=(Verdict.PASS, Verdict.REVISE), confidence_below=0.
 
 
 class ReviewPolicy(Value):
-    """Which verdicts wait for a person, and what share of all others is looked at without waiting.
+    """Rules for required reviews, and the share of other verdicts that is audited.
 
-    `audit_share` is drawn from every verdict that no rule made wait, those that a rule let stand among them.
-    `unsettled_waits`: where the evidence does not settle which attempt to keep, a person picks.
+    `audit_share` is drawn from every verdict that no rule made wait, including those with STAND. `unsettled_waits`: if
+    the evidence does not settle which attempt to retain, a reviewer picks.
     """
 
     rules: tuple[ReviewRule, ...] = Field(default=(EVERY_REJECT, UNSURE), max_length=MOST_RULES)
@@ -104,7 +107,7 @@ class Mode(StrEnum):
     MERGE_SUGGESTION = "merge_suggestion"
 
 
-# For what is handed in by calls of its own, not as a task.
+# Submitted through endpoints of their own, not as tasks.
 NOT_FOR_TASKS = frozenset(
     {
         Mode.INLINE_REFLECTION,
@@ -115,12 +118,12 @@ NOT_FOR_TASKS = frozenset(
         Mode.MERGE_SUGGESTION,
     }
 )
-# What the desk does about other work: not among the runs of people and pipelines, and never reflected on itself.
+# Maintenance by the server: not listed among other runs, and never reflected on.
 OF_THE_DESK = frozenset({Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION, Mode.MERGE_SUGGESTION})
 
 
 class TaskKind(StrEnum):
-    """What a task is about, as far as the choice of a loop depends on it."""
+    """Kind of a task, used to choose a loop."""
 
     CODE_GENERATION = "code_generation"
     CREATIVE_WRITING = "creative_writing"
@@ -163,9 +166,9 @@ MOST_REFLECTIONS = 2_000
 
 
 class Limits(Value):
-    """Where a loop must stop. Time is the time that steps took; waiting for a person does not count.
+    """Limits of a loop. Time is the duration of steps; waiting for people does not count.
 
-    Iterations are attempts, MOST_ATTEMPTS of them at most, or the reflections on a session.
+    Iterations are attempts (at most MOST_ATTEMPTS) or reflections on a session.
     """
 
     max_iterations: int = Field(default=3, ge=1, le=MOST_REFLECTIONS)
@@ -175,7 +178,7 @@ class Limits(Value):
 
 
 class UsualLimits(Limits):
-    """The limits of a project, for tasks that name none of their own."""
+    """A project's default limits, for tasks that set none."""
 
     max_iterations: int = Field(default=3, ge=1, le=MOST_ATTEMPTS)
 
@@ -187,14 +190,14 @@ class Thresholds(Value):
     revise_from: Score = 30.0
 
     def verdict_of(self, score: float, *, approved: bool) -> Verdict:
-        """What follows from a score; REJECT from it alone, PASS only of what is `approved`."""
+        """Return the verdict for a score. REJECT depends on the score alone; PASS also needs `approved`."""
         if score < self.revise_from:
             return Verdict.REJECT
         return Verdict.PASS if approved and score >= self.pass_from else Verdict.REVISE
 
 
 class Redo(Value):
-    """A person's order to do again what another run did: its answer, what is wrong with it, what is to be different."""
+    """A person's order to redo another run's work: its answer, its issues, and the instructions."""
 
     content: Text
     instructions: Text
@@ -206,16 +209,17 @@ class Redo(Value):
 
 
 class TaskSpec(Value):
-    """All that a loop may know of its task.
+    """Everything a loop may know about its task.
 
-    `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent, and
-    `hints` what its earlier runs noted for a better start.
-    `has_history_files`: files came with a history that is to be checked.
-    `lessons` is None where the run is told nothing of the notebook.
-    `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked;
-    `completeness_from` says who set it. `rubric` is what critics and people rate attempts by, None where there is none.
-    `tool_rules` say by name which tools may be called without asking. They are None in runs that began before calls
-    were gated, so that their journals replay. `calls_made` are those of the runs that this one does again.
+    `phase` is the pipeline's name for its current stage. `instructions` were accepted by members for this agent,
+    `hints` are notes of its earlier runs for a better start.
+
+    `has_history_files`: files were submitted with a history to check. `lessons` is None if the run uses no lessons.
+    `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None if nothing is checked;
+    `completeness_from` is the level that set it. `rubric` is used for ratings by critics and reviewers, or None.
+
+    `tool_rules` map tool names to rules for calls without review. They are None in runs that started before calls were
+    gated, so that their journals replay. `calls_made` are the calls of the runs that this one redoes.
     """
 
     objective: str = Field(min_length=1, max_length=200_000)
@@ -259,14 +263,14 @@ class TaskSpec(Value):
 
     @property
     def requires_review(self) -> bool:
-        """True if a reviewer decides how the run ends, even where the policy asks for none."""
+        """True if a reviewer must decide the run's outcome, regardless of the policy."""
         return self.review is ReviewDemand.REQUIRED
 
     def gate(self) -> CallGate | None:
-        """What decides about the run's calls; None in a run that began before there was a gate."""
+        """Return the gate for tool calls, or None in a run that started before the gate existed."""
         if self.tool_rules is None:
             return None
-        # Done again by a reviewer's order, the task's own call is what was wrong: it is no longer a reason.
+        # In a redo ordered by a reviewer, the task's own call was the mistake, so it is no ground anymore.
         submitted = self.tool_call if self.redo is None else None
         words = self.objective if self.redo is None else f"{self.objective}\n\n{self.redo.instructions}"
         return CallGate(objective=words, rules=self.tool_rules, submitted=submitted, made=list(self.calls_made))

@@ -1,20 +1,23 @@
-"""Shortening texts, one way for each need, and lists of words that are written as one text."""
+"""Text truncation for different needs, and word lists written as one text."""
 
 from pydantic import AfterValidator
 
 
 def cut(text: str, longest: int) -> str:
-    """The text, or as much of it as fits into `longest` characters with a … at its end."""
+    """Return `text`, cut to `longest` characters including a final "…" if it is longer."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def cut_with(text: str, longest: int, *, note: str) -> str:
-    """The text, or its first `longest` characters and a line that says that there is more."""
+    """Return `text`, or its first `longest` characters and a line with `note`."""
     return text if len(text) <= longest else f"{text[:longest]}\n{note}"
 
 
 def cut_middle(text: str, longest: int) -> str:
-    """The beginning and the end of `text`: a tool's answer says what it is in front, and how it went at the end."""
+    """Return the beginning and end of a long text.
+
+    A tool's output shows its kind at the start and its result at the end.
+    """
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -22,7 +25,7 @@ def cut_middle(text: str, longest: int) -> str:
 
 
 def at_most(longest: int, *, stripped: bool = False) -> AfterValidator:
-    """A field whose text is cut without a sign: what a model says too much of costs no answer."""
+    """Return a validator that silently cuts a text, because excess output must not invalidate an answer."""
     return AfterValidator(lambda text: (text.strip() if stripped else text)[:longest])
 
 

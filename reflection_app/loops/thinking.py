@@ -1,28 +1,28 @@
-"""Reasoning that a server leaves in the text of an answer, taken out of it.
+"""Separate reasoning that a server leaves in an answer's text.
 
 A chat template that opens the reasoning itself sends `</think>` alone. Tags in code, or within a sentence, are text.
 """
 
 import re
 
-# The tags of Qwen and DeepSeek, Seed, Magistral and Kimi, as models write them.
+# Tags of Qwen and DeepSeek, Seed, Magistral and Kimi.
 _NAME = r"(?:seed:)?think(?:ing)?"
 _OPENING = re.compile(rf"<{_NAME}[ \t]*>|\[THINK\]|◁think▷", re.IGNORECASE)
 _CLOSING = re.compile(rf"</{_NAME}[ \t]*>|\[/THINK\]|◁/think▷", re.IGNORECASE)
-# A tag that is meant begins or ends its line, or stands between two words without a space. A code block is one match,
-# so that no tag inside of it is found.
+# A real tag starts or ends its line, or is between two words without a space. A code block is one match, so tags inside
+# it are not found.
 _TAG_OR_FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[ \t]*$|\Z)"
     rf"|^[ \t]*({_OPENING.pattern}|{_CLOSING.pattern})|({_CLOSING.pattern})(?=[ \t\r]*$)"
     rf"|(?<=[^\s`\"'“‘])({_CLOSING.pattern})(?=[\w#*])",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-# Each costs one more search through the rest.
+# Each block costs another search through the rest.
 MOST_BLOCKS = 50
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Return what the model thought and what it answered. Without a tag, all of `text` is the answer."""
+    """Return (reasoning, answer). Without a tag, all of `text` is the answer."""
     if not _CLOSING.search(text) and not _OPENING.match(text.lstrip()):
         return "", text
     thought, answer = list[str](), list[str]()
@@ -33,7 +33,7 @@ def split_thinking(text: str) -> tuple[str, str]:
             break
         opens, ends, is_closing = tag
         if is_closing:
-            # No tag opened it: all before it is reasoning.
+            # Without an opening tag, everything before it is reasoning.
             thought += [*answer, text[begins:opens]]
             answer, begins = [], ends
             continue
@@ -49,7 +49,7 @@ def split_thinking(text: str) -> tuple[str, str]:
 
 
 def _next_tag(text: str, begins: int) -> tuple[int, int, bool] | None:
-    """The next tag outside of code blocks: where it begins and ends, and whether it is a closing one."""
+    """Return (start, end, is_closing) of the next tag outside of code blocks, or None."""
     if another := _OPENING.match(text, begins):  # right after another block
         return another.start(), another.end(), False
     for match in _TAG_OR_FENCE.finditer(text, begins):

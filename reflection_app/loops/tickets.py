@@ -1,4 +1,4 @@
-"""Rewind tickets: what sends an attempt back, and what is to be done about it (Reflection Protocol of the seeds)."""
+"""Rewind tickets: why an attempt is sent back, and what to do. Source: Reflection Protocol of the design seeds."""
 
 from enum import StrEnum
 
@@ -22,7 +22,7 @@ class Trigger(StrEnum):
 
 
 class TicketDraft(Value):
-    """A ticket but for its name and its time, which are chance and clock."""
+    """A ticket without id and time, which depend on chance and clock."""
 
     attempt: int = Field(ge=1)
     trigger: Trigger

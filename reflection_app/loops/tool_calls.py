@@ -1,4 +1,4 @@
-"""Tools as loops know them: what can be called, a call, and what came back."""
+"""Tools as seen by loops: definitions, calls and results."""
 
 import hashlib
 import unicodedata
@@ -32,7 +32,7 @@ class ToolCall(Value):
 
 
 class ToolFailure(StrEnum):
-    """Why a call failed, in terms of where it was stopped."""
+    """Reason why a call failed, by the stage that stopped it."""
 
     UNKNOWN_TOOL = "unknown_tool"
     INVALID_ARGUMENTS = "invalid_arguments"
@@ -45,7 +45,7 @@ class ToolFailure(StrEnum):
     MISCONFIGURED = "misconfigured"
 
 
-# Failures before anything was sent. After any other the tool may have done what was asked.
+# Failures before anything was sent. After any other failure, the tool may have executed the call.
 NEVER_SENT = frozenset(
     {
         ToolFailure.UNKNOWN_TOOL,
@@ -57,7 +57,7 @@ NEVER_SENT = frozenset(
 
 
 class ToolFile(Value):
-    """A file that a tool answered with. Its bytes are kept by the project, by their hash, and not in any journal."""
+    """A file returned by a tool. The project stores its content by hash; journals do not contain it."""
 
     name: Text = Field(min_length=1, max_length=LONGEST_FILE_NAME)
     sha256: str = Field(min_length=64, max_length=64)
@@ -65,13 +65,13 @@ class ToolFile(Value):
 
 
 def _plain_name(name: str) -> str:
-    """The name on one line, without signs that are not seen or turn writing around: prompts and pages show it."""
+    """Return the name on one line without invisible or reordering characters, for prompts and pages."""
     seen = "".join(sign for sign in name if sign.isspace() or not unicodedata.category(sign).startswith("C"))
     return " ".join(seen.split())[-LONGEST_FILE_NAME:] or "file"
 
 
 class ToolResult(Value):
-    """What a call came to. `content` is what the tool said, also where it failed and said something."""
+    """Result of a call. `content` is the tool's output, including output of a failed call."""
 
     ok: bool
     content: Text = ""
@@ -80,10 +80,10 @@ class ToolResult(Value):
     status: int | None = None
     retry_after_s: float | None = None
     is_shortened: bool = False
-    # Left out where there are none: what was recorded before files were kept reads and is written as ever.
+    # Excluded when empty, so records from before files were stored read and serialize unchanged.
     files: tuple[ToolFile, ...] = Field(default=(), exclude_if=lambda files: not files)
 
-    # The bytes of the files until somebody keeps them, which are no part of the journal.
+    # Content of the files until it is stored; not part of the journal.
     _contents: tuple[bytes, ...] = PrivateAttr(default=())
 
     @property
@@ -91,7 +91,7 @@ class ToolResult(Value):
         return self._contents
 
     def with_files(self, files: Sequence[tuple[str, bytes]]) -> "ToolResult":
-        """The result with these files, by their names."""
+        """Return the result with these files, given as (name, content)."""
         listed = tuple(
             ToolFile(name=_plain_name(name), sha256=hashlib.sha256(content).hexdigest(), size=len(content))
             for name, content in files
@@ -101,19 +101,19 @@ class ToolResult(Value):
         return made
 
 
-# Arguments of a tool against its JSON Schema, checked by code before anything is called.
+# Check a tool's arguments against its JSON Schema, before any call
 
 MOST_VIOLATIONS = 50
-# Deeper values are walked on the stack by those who check, keep and show them, and mean nothing to any tool.
+# Deeper values would overflow the stack of code that checks, stores or shows them, and no tool needs them.
 DEEPEST = 64
 
 
 class SchemaUnusable(Exception):
-    """The tool's own schema cannot be checked against; no arguments would help."""
+    """The tool's own schema is unusable, so no arguments could be valid."""
 
 
 def violations(arguments: dict[str, Any], *, schema: dict[str, Any]) -> tuple[Issue, ...]:
-    """Every place where `arguments` do not fit `schema`, each with its path. Raises SchemaUnusable."""
+    """Return every place where `arguments` violate `schema`, with its path. Raise SchemaUnusable."""
     if is_too_deep(arguments):
         return (format_issue(f"it is nested more than {DEEPEST} levels deep", path="$"),)
     if json_schema.draft_of(schema) is None:
@@ -128,7 +128,7 @@ def violations(arguments: dict[str, Any], *, schema: dict[str, Any]) -> tuple[Is
 
 
 def is_too_deep(value: Any) -> bool:
-    """Whether a JSON value is nested deeper than is bearable, told without recursion."""
+    """Return True if a JSON value is nested more than DEEPEST levels deep. Iterative."""
     level = [value]
     for _ in range(DEEPEST + 1):
         inside: list[Any] = []

@@ -1,4 +1,4 @@
-"""Telling from a tool's answer whether the call failed. Nothing says so for certain but the sender's own mark."""
+"""Detect failed calls from a tool's answer. Only the sender's explicit mark is certain."""
 
 import json
 import re
@@ -11,13 +11,13 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.diagnosis.modifiers import is_number
 from reflection_app.loops.diagnosis.rules import RULES
 
-# Reading the messages of a session, which come in the form of OpenAI's chat completions and never quite alike.
+# Messages of a session, in variants of OpenAI's chat completions format
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 def content_text(content: Any) -> str:
-    """The plain text of a message's content: a text as it is, parts joined, others named by what they are."""
+    """Return a message's content as plain text. Parts are joined; non-text parts become placeholders."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -28,7 +28,7 @@ def content_text(content: Any) -> str:
 
 
 def calls_in(message: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """The tool calls of an assistant's message: id, name and arguments as text each."""
+    """Return the tool calls of an assistant message as (id, name, arguments), all texts."""
     calls = message.get("tool_calls")
     found = [_call(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     single = message.get("function_call")
@@ -44,13 +44,16 @@ def _call(call: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """All that a message says, its calls written out below its content."""
+    """Return a message's text: its content, followed by its tool calls."""
     calls = (f"→ {name}({arguments})" for _, name, arguments in calls_in(message))
     return "\n".join(part for part in (content_text(message.get("content")), *calls) if part)
 
 
 def tool_name_of(message: Mapping[str, Any], *, called: Mapping[str, str]) -> str:
-    """The tool that a message is about: its own word, else the name that was `called` under its call's id."""
+    """Return the tool that a message concerns, or "".
+
+    The message's own `name` comes first, then the name that `called` maps its call id to.
+    """
     if isinstance(name := message.get("name"), str) and message.get("role") in {"tool", "function"}:
         return name
     if isinstance(call_id := message.get("tool_call_id"), str):
@@ -77,7 +80,7 @@ REASON_KEYS = frozenset({"message", "msg", "detail", "details", "reason", "stder
 _NUMBER = re.compile(r"-?\d{1,10}", re.ASCII)
 BAD_STATUS = re.compile(r"(?:error|errored|fail|failed|failure|exception|timeout|错误|失败)", re.IGNORECASE)
 
-# Words that begin an answer, or its last line where a command's output comes first. Prose about errors has other forms.
+# Phrases that start an answer, or its last line after a command's output. Prose about errors is written differently.
 ENGLISH = re.compile(
     r"""
     \A\W*+(?:
@@ -95,7 +98,7 @@ ENGLISH = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# The one word that programs of other languages print before an error, as their C libraries and frameworks write it.
+# The label that programs print before an error in other languages, as in their C libraries and frameworks.
 LABEL = re.compile(
     r"\A\W*+(?:fehler|erreur|errore|erro|fout|fel|feil|fejl|virhe|błąd|chyba|hiba|eroare|hata|ошибка|помилка|lỗi|kesalahan"
     r"|エラー|오류|錯誤)\s?[:：]",
@@ -105,7 +108,7 @@ CHINESE = re.compile(r"\A\W*+(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|�
 
 
 def is_tool_failure(message: Mapping[str, Any]) -> bool:
-    """Return True if `message` is a tool's answer that reports a failure. The sender's own mark decides first."""
+    """Return True if `message` is a tool's answer that reports a failure. The sender's mark decides first."""
     if message.get("role") not in TOOL_ROLES:
         return False
     for mark in MARKS:
@@ -115,7 +118,7 @@ def is_tool_failure(message: Mapping[str, Any]) -> bool:
 
 
 def reports_failure(content: str) -> bool:
-    """Return True if a tool's answer is an error, by its JSON envelope or by how its first or last line is written."""
+    """Return True if a tool's answer is an error, by its JSON envelope or its first or last line."""
     text = content.strip()
     if text[:1] in {"{", "["} and len(text) <= LONGEST_PARSED:
         with suppress(ValueError, RecursionError):
@@ -128,10 +131,10 @@ def reports_failure(content: str) -> bool:
 
 
 def _is_bare_error(text: str) -> bool:
-    """Return True if the answer is one short line that ends in the bare name of an error, as in "x: Permission denied".
+    """Return True if the answer is one short line ending in an error name: "x: Permission denied".
 
-    The rules of diagnosis know these names. What a call's parameters or results can be about does not count. The name
-    of a missing tool may come last, as in "Unknown tool: x".
+    The names are those in the diagnosis rules, except errors that may be a call's subject. The name of a missing tool
+    may come last, as in "Unknown tool: x".
     """
     if len(text) > LONGEST_BARE or "\n" in text:
         return False
@@ -144,7 +147,10 @@ def _is_bare_error(text: str) -> bool:
 
 
 def _is_failed_value(value: Any) -> bool:
-    """By the outermost object alone: what lies deeper is data, in which errors may be the subject."""
+    """Return True if a JSON answer reports a failure, judged by its outermost object only.
+
+    Nested values are data, which may be about errors.
+    """
     if not isinstance(value, dict):
         return False
     raw = {key.replace("_", "").lower(): one for key, one in value.items()}
@@ -155,7 +161,7 @@ def _is_failed_value(value: Any) -> bool:
         return True
     if any(is_number(found.get(key)) and found[key] != 0 for key in EXIT_KEYS):
         return True
-    # A status beside data, without a reason, is that of what was asked about: {"order": 7, "status": "failed"}.
+    # A text status next to data, without a reason, describes the requested object: {"order": 7, "status": "failed"}.
     is_envelope = raw.keys() <= STATUS_KEYS or bool(raw.keys() & REASON_KEYS)
     for key in STATUS_KEYS & raw.keys():
         is_text = isinstance(raw[key], str)
@@ -169,7 +175,7 @@ def _is_failed_value(value: Any) -> bool:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return the truth value or number that a text is, as loosely typed tools write them; else `value` as it is."""
+    """Return the boolean or number that a text represents in loosely typed output; else `value`."""
     if not isinstance(value, str) or len(value) > LONGEST_PLAIN:
         return value
     text = value.strip().lower()

@@ -1,14 +1,16 @@
-"""One tool call, made until the tool says that it worked: called, and on failure called with corrected arguments.
+"""Tool loop: make one tool call, and repeat it with corrected arguments until the tool succeeds.
 
-After "External-Loop" of the design seeds. The first call is the one that came with the task, or else the model's
-choice among the task's tools; then come at most two more, each as the diagnosis of the failure before says. Each call
-is an attempt of its own, so original and corrected arguments are all kept. An attempt's content is JSON, and whoever
-handed the task in finds the result in it: `{"tool", "arguments", "result"}` where the tool did it (`result` is the text
-that the tool said, `is_shortened` stands beside it where not all of it was kept), `{"tool", "arguments", "failure",
-"error"}` where it did not, with `said` where the tool said something all the same.
+Source: "External-Loop" of the design seeds. The first call came with the task, or is the model's choice among the
+task's tools. At most two more follow, each guided by the diagnosis of the previous failure. Each call is a separate
+attempt, so original and corrected arguments are all stored.
 
-An outside agent hands in its calls as `{"tool", "arguments"}`. They are kept as they came, the verdict's feedback says
-what the tool answered, and what is asked for next holds the diagnosis. Nobody waits or calls in the agent's place.
+An attempt's content is JSON, from which the submitter reads the result. On success it is `{"tool", "arguments",
+"result"}`, where `result` is the tool's output. On failure it is `{"tool", "arguments", "failure", "error"}`, with
+`said` if the tool returned output. `is_shortened` is added if the output was cut.
+
+An external agent submits its calls as `{"tool", "arguments"}`. They are stored unchanged. The verdict's feedback
+contains the tool's answer, and the next request contains the diagnosis. The server neither waits nor corrects calls on
+the agent's behalf.
 """
 
 import json
@@ -43,15 +45,15 @@ from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Out
 
 
 async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Calls until one works or the corrections are used up. Where no further call makes sense, it ends as failed.
+    """Make calls until one succeeds or the corrections are used up. Raise EffectFailed if no call makes sense.
 
-    So it does where a reviewer refuses a call, or was asked for a permission and says to go on without.
+    The latter also occurs if a reviewer refuses a call or decides to go on without a permission.
     """
     is_external = spec.execution is Execution.EXTERNAL
     task = task_of(spec)
     if not _is_given(spec, 1):
         task = await task_with_lessons(spec, run, task=task, prompts=1 + MOST_RETRIES)
-    # A task that brought a call may call that tool alone.
+    # A task submitted with a call may use only that call's tool.
     brought = spec.tool_call
     calls = Calls(
         run,
@@ -82,19 +84,22 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
             judgement = await confirm(spec, run, judgement)
             if (end := end_by(judgement, run)) is not None:
                 return end
-            # A call that a person sends back has not failed: the next one follows their words, not a diagnosis.
+            # A call that a reviewer sends back did not fail: the next one follows the feedback, not a diagnosis.
             calls.task = prompt("call_sent_back", task=task, call=content_of(tried.call), problems=issues_of(judgement))
             calls.tries.clear()
     return Outcome.EXHAUSTED
 
 
 def _is_given(spec: TaskSpec, number: int) -> bool:
-    """Whether the task says itself what to call; done again by a person's order, it is to be called otherwise."""
+    """Return True if the task itself specifies the first call. In a redo, another call is expected."""
     return number == 1 and spec.tool_call is not None and spec.redo is None
 
 
 async def _handed_in(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:
-    """The outside agent's call, made. What is no call, or failed and is not to be tried again, is a failed try."""
+    """Make the external agent's call and return the try.
+
+    Invalid calls, and repeated calls that must not be repeated, are failed tries.
+    """
     if calls.tries:
         await calls.get_ready(number)
     messages = call_messages(calls.task, tools=calls.tools, tries=calls.tries)
@@ -109,7 +114,7 @@ async def _handed_in(spec: TaskSpec, run: Progress, calls: Calls, *, number: int
 
 
 def content_of(call: ToolCall, result: ToolResult | None = None) -> str:
-    """The attempt as it is kept: the call and, once it was made, what it came to."""
+    """Return the attempt's content: the call and, once made, its result."""
     content: dict[str, Any] = call.model_dump(mode="json")
     if result is not None and result.ok:
         content["result"] = result.content
@@ -124,7 +129,7 @@ def content_of(call: ToolCall, result: ToolResult | None = None) -> str:
 
 
 def judge_call(tried: Try, *, attempt: int, tells_result: bool = False) -> Judgement:
-    """PASS with 100 where the tool did it, else REVISE with 0 and what was wrong. A tool is sure of itself."""
+    """Return PASS with score 100 if the tool succeeded, else REVISE with 0 and the issues. Confidence is 1."""
     strengths = (
         (f"The tool answered: {tried.result.content}"[:LONGEST_TEXT],) if tells_result and tried.result.ok else ()
     )

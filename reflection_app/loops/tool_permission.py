@@ -1,8 +1,8 @@
-"""Decides whether a tool may be called without asking a reviewer. Pure; asking is in permission_asking.py.
+"""Decide whether a tool may be called without a review. Pure; permission_asking.py requests reviews.
 
-A tool's effect class says how far a call reaches. A call that a model proposed needs a ground: the tool only reads, an
-admin allowed it, it saves what this run produced, or the task asks for this deed in its own words. Otherwise a
-reviewer decides. A wrong yes cannot be undone, so every doubt is asked.
+A tool's effect class says how far a call reaches. A call proposed by a model needs a ground. Grounds are: the tool only
+reads, an admin allowed it, it saves what this run produced, or the task's own words request it. Otherwise a reviewer
+decides. A wrong yes cannot be undone, so every doubt leads to a review.
 """
 
 import json
@@ -33,13 +33,13 @@ class ToolEffect(StrEnum):
 
 
 def effect_by_config(kind: str, config: Mapping[str, Any]) -> ToolEffect:
-    """Return the effect class by a tool's way of calling; external if it is not known.
+    """Return the effect class from a tool's configuration; EXTERNAL if unknown.
 
-    An MCP server describes its own tools. Its hints are believed because an admin registered it, unless they
-    contradict each other.
+    An MCP server describes its own tools. Its hints are trusted because an admin registered it, unless they contradict
+    each other.
     """
     if kind == "builtin":
-        # They see the files of the task and a sandbox without network, and change neither.
+        # Built-in tools only see the task's files and a sandbox without network, and change neither.
         return ToolEffect.READ
     if kind == "http":
         return ToolEffect.READ if config.get("method", "GET") == "GET" else ToolEffect.EXTERNAL
@@ -53,7 +53,7 @@ def effect_by_config(kind: str, config: Mapping[str, Any]) -> ToolEffect:
 
 
 class ToolRule(Value):
-    """The effect class of a tool as the run began, and whether an admin allowed calls of it without asking."""
+    """A tool's effect class at the start of the run, and whether an admin allowed calls without review."""
 
     effect: ToolEffect = ToolEffect.EXTERNAL
     is_allowed: bool = False
@@ -79,7 +79,7 @@ class PreparedCall(Value):
 
 
 class Permission(Value):
-    """The decision on one call. `ground` is None where a reviewer has to be asked; `quote` are the task's words."""
+    """The decision on one call. `ground` is None if a review is needed; `quote` is from the task."""
 
     call: PreparedCall
     ground: Ground | None = None
@@ -88,10 +88,10 @@ class Permission(Value):
 
 @dataclass
 class CallGate:
-    """What one run may call. `produced` is what its steps brought so far, `refused` the calls that a reviewer refused,
-    `made` those that were carried out, or may have been.
+    """Calls that one run may make.
 
-    A tool without a rule counts as external.
+    `produced` are its results so far, `refused` the calls that a reviewer refused with the reasons. `made` are calls
+    that were executed, or may have been. A tool without a rule counts as external.
     """
 
     objective: str
@@ -106,11 +106,11 @@ class CallGate:
         return PreparedCall(tool=call.tool, arguments=call.arguments, effect=effect)
 
     def ground_of(self, call: ToolCall, *, tool: ToolSpec) -> Ground | None:
-        """Return why the call may be made; None where code alone cannot decide."""
+        """Return why the call may be made, or None if code alone cannot decide."""
         rule = self.rules.get(call.tool, ToolRule())
         if rule.effect is ToolEffect.READ:
             return Ground.READS
-        # The submitter wrote this call. A value that was only brought into the schema's type is still theirs.
+        # The submitter wrote this call. A value that was only converted to the schema's type is still theirs.
         is_submitted = self.submitted is not None and is_coerced(call, self.submitted, schema=tool.parameters)
         if is_submitted and not self.is_made(call, tool=tool):
             return Ground.SUBMITTED
@@ -121,16 +121,16 @@ class CallGate:
         return None
 
     def is_made(self, call: ToolCall, *, tool: ToolSpec) -> bool:
-        """Return True if the run has made this call. What is asked for once is not asked for twice."""
+        """Return True if the run has made this call. A single request does not justify a second call."""
         return any(is_coerced(call, one, schema=tool.parameters) for one in self.made)
 
     def refusal_of(self, call: ToolCall) -> str:
-        """Return what the reviewer said of this very call, or an empty text. A refused call is not asked for again."""
+        """Return the reviewer's reason for refusing this call, or "". Refused calls are not requested again."""
         return next((why for refused, why in self.refused if refused == call), "")
 
 
 def is_coerced(call: ToolCall, given: ToolCall, *, schema: Mapping[str, Any]) -> bool:
-    """Return True if `call` is `given` but for JSON types ("77" for 77) and defaults of the schema."""
+    """Return True if `call` equals `given` apart from JSON types ("77" for 77) and schema defaults."""
     if call.tool != given.tool:
         return False
     known = schema.get("properties")
@@ -156,7 +156,7 @@ def _as_text(value: JsonValue) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-# What the run produced, found again in the arguments.
+# Results of the run that recur in arguments
 
 SHORTEST_WORDING = 24
 SHORTEST_CHINESE_WORDING = 8
@@ -166,7 +166,7 @@ _CHINESE = re.compile(f"[{_HAN}]")
 
 
 def saves_produced(call: ToolCall, produced: Sequence[str]) -> bool:
-    """Return True if some argument carries a result of this run: its text, or the name that a tool gave to it."""
+    """Return True if an argument contains a result of this run: its text, or a name that a tool returned."""
     values = [one_line(value) for value in leaves(call.arguments) if isinstance(value, str)]
     for result in produced:
         whole = one_line(result)
@@ -188,13 +188,13 @@ def _names_in(result: str) -> Iterator[str]:
 
 
 def is_wording(text: str) -> bool:
-    """Return True for free text, which may be worded anew; what is shorter or has no space names something."""
+    """Return True for free text, which may be reworded. Shorter texts and those without spaces are names."""
     if len(_CHINESE.findall(text)) >= SHORTEST_CHINESE_WORDING:
         return True
     return len(text) >= SHORTEST_WORDING and " " in text.strip()
 
 
-# The task's own words, as another model quoted them. Its yes is only believed where code finds the deed in the quote.
+# Quotes of the task by another model. Its yes counts only if code finds the action in the quote.
 
 MOST_VALUES = 50
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
@@ -203,19 +203,19 @@ _TOKEN = re.compile(r"[^\s,;<>()\[\]\"']+")
 
 
 def asks_for_deed(quote: str, *, objective: str, call: ToolCall, tool: ToolSpec) -> bool:
-    """Return True if the task has the quote and each identifying value, and the quote names what the tool does.
+    """Return True if the task contains the quote and each identifying value, and requests the tool's action.
 
-    The sentence around the quote counts too. One that denies something asks for nothing. Where it names its objects,
-    the call has no others: “Pay invoice 77. Check invoice 78.” does not ask to pay 78.
+    The sentence around the quote counts too. A sentence with a negation requests nothing. If it names objects, the call
+    must have no others: “Pay invoice 77. Check invoice 78.” does not request paying 78.
     """
-    # A sentence much shorter than the quote does not hold it; without the test each would be compared with all of it.
+    # A sentence much shorter than the quote cannot contain it; the filter saves comparing each one in full.
     long_enough = (one for one in _SENTENCE_END.split(objective) if len(one) * 2 >= len(quote))
     sentences = [one for one in long_enough if stands_in(quote, one)]
     if not sentences or not all(is_order(one) for one in sentences):
         return False
     values = list(_identifying(call, schema=tool.parameters))
     named = [one for one in sentences if pieces(one).names]
-    # “Delete a.txt” does not ask for a call that names no file. A call with more values is read by a reviewer.
+    # “Delete a.txt” does not request a call that names no file. A call with more values goes to a reviewer.
     if (named and not values) or len(values) > MOST_VALUES:
         return False
     where = "\n".join(named) or objective
@@ -225,20 +225,20 @@ def asks_for_deed(quote: str, *, objective: str, call: ToolCall, tool: ToolSpec)
 
 
 def is_order(sentence: str) -> bool:
-    """Return True if the sentence is short enough to be read whole and holds no negation."""
+    """Return True if the sentence is short enough to be read in full and contains no negation."""
     plain = re.sub(r"n['’′`]t\b", " not", sentence)
     return len(plain) <= LONGEST and not any(NOT in sense for sense in pieces(plain).senses)
 
 
 def names_deed(quote: str, tool: ToolSpec, *, sentence: str = "") -> bool:
-    """Return True if words of the quote are all that the tool does, and not only what it does it to.
+    """Return True if the quote contains all actions of the tool, and not only their objects.
 
-    The trained table of operations knows “pay” and “settle” as one deed and “check” as another. It reads English and
-    Chinese; what it does not know is not found. The tool's name is read where the table knows it, else the first
-    sentence of its description does.
+    The table of operations treats “pay” and “settle” as one action and “check” as another. It covers English and
+    Chinese; unknown words do not match. The tool's name is used if the table knows it, else the first sentence of its
+    description.
     """
     first = quote.split(maxsplit=1)[0]
-    # “Mail” is a deed and a thing: it is a deed where the order begins with it.
+    # “Mail” is an action and a thing: it is an action at the beginning of an order.
     begins = pieces(first).senses if sentence.lstrip(" *-#>").startswith(first) else ()
     told = [sense for sense in pieces(quote).senses if len(sense) == 1 or all(one.startswith(ACTION) for one in sense)]
     said = {f"{ACTION}{word.removeprefix(ACTION)}" for sense in (*told, *begins) for word in sense}
@@ -259,9 +259,9 @@ def _is_known(sense: frozenset[str]) -> bool:
 
 
 def _identifying(call: ToolCall, *, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the values that say to whom and to what: not sentences, or what the schema takes anyway.
+    """Yield the values that identify recipient and object: no sentences, and no defaults of the schema.
 
-    An empty text and a switch that is turned on or against its default widen a call, so they are yielded too. Sentences
+    An empty text, and a switch that is on or differs from its default, widen a call and are yielded too. Sentences
     yield the addresses and paths in them.
     """
     known = schema.get("properties")
@@ -294,7 +294,7 @@ def _keys(value: JsonValue) -> Iterator[str]:
 
 
 def _property_names(schema: Any) -> set[str]:
-    """Return the names that the schema gives to properties at any depth."""
+    """Return the property names in the schema at any depth."""
     found, left = set[str](), [schema]
     while left:
         one = left.pop()
@@ -308,14 +308,14 @@ def _property_names(schema: Any) -> set[str]:
 
 
 def is_named(value: str, text: str) -> bool:
-    """Return True if the text has the value as a whole: 77 names neither 7 nor 77.50, and a path not its folder.
+    """Return True if the text contains the whole value: 77 matches neither 7 nor 77.50, a path not its folder.
 
-    The text may be written in full width, the value not: a tool would take it for another name.
+    The text may use full-width characters, the value may not: a tool would treat it as another name.
     """
     if not any(sign.isalnum() for sign in value):
         return False
     word = value.casefold()
-    # Chinese has no spaces: a character next to a name in letters is no part of it.
+    # Chinese has no spaces: a Chinese character next to a Latin name is not part of it.
     letter = rf"[^\W{_HAN}]"
     start = "" if _CHINESE.match(word[:1]) else rf"(?<!{letter})"
     end = "" if _CHINESE.match(word[-1:]) else rf"(?!{letter})"

@@ -1,7 +1,6 @@
-"""Trying a tool: a call is checked and made, and where it fails the model is asked for another.
+"""Try a tool call: check it, make it and, if it fails, ask the model for another one.
 
-What is done about a call that failed is told by its diagnosis (diagnosis/acting.py), and shown to the model that is
-asked for another.
+The diagnosis of a failed call (diagnosis/acting.py) decides what follows, and is shown to the model.
 """
 
 import json
@@ -47,11 +46,11 @@ MOST_FILES_NAMED = 100
 
 
 class NothingNew(EffectFailed):
-    """The model proposes only what has failed already."""
+    """The model proposes only calls that have already failed."""
 
 
 class CallAnswer(Lenient):
-    """A call as a model or an outside agent proposes it. Where there is one tool alone, its name may be left out."""
+    """A call proposed by a model or an external agent. With a single tool, its name may be omitted."""
 
     tool: str = Field(default="", max_length=64)
     arguments: dict[str, JsonValue]
@@ -75,9 +74,9 @@ ANSWER_SCHEMA = open_object(tool=TEXT, arguments={"type": "object"})
 
 @dataclass(frozen=True)
 class Try:
-    """A proposed call and what it came to. `issues` say what is wrong; they are empty where it worked.
+    """A proposed call and its result. `issues` is empty if it succeeded.
 
-    One that failed and is followed by another has a `diagnosis`. `ground` says why the call could be made.
+    A failed try that was closed has a `diagnosis`. `ground` is the reason why the call was permitted.
     """
 
     call: ToolCall
@@ -89,13 +88,13 @@ class Try:
 
     @property
     def known_diagnosis(self) -> Diagnosis:
-        """The diagnosis of a try that failed and was closed."""
+        """The diagnosis of a failed try that was closed."""
         assert self.diagnosis is not None, "a failed try is closed with its diagnosis"
         return self.diagnosis
 
     @property
     def is_unheard(self) -> bool:
-        """Whether no answer came back, so that nobody knows if the call was carried out."""
+        """True if no reply came, so it is unknown whether the call was executed."""
         return self.was_called and self.result.failure in {ToolFailure.TIMED_OUT, ToolFailure.UNREACHABLE}
 
 
@@ -110,13 +109,13 @@ async def try_call(
     ground: Ground | None = None,
     purpose: str = "",
 ) -> Try:
-    """Make `call` and return what became of it; it must name one of `tools`, fit its schema and be permitted.
+    """Make `call` and return the try. It must name one of `tools`, fit its schema and be permitted.
 
-    `repeats` is the key of the same call's earlier step, where that one may have been carried out unheard. `ground` is
-    that of an earlier try of this very call, which failed: its permission is not used up. `purpose` is shown to the
-    reviewer who is asked. This is the only place of the loops that calls a project's tool.
+    `repeats` is the key of this call's earlier step, if that one may have been executed without a reply. `ground` is
+    that of an earlier failed try of this call, whose permission is still valid. `purpose` is shown to the reviewer.
+    This is the only place in the loops that calls a project's tool.
 
-    Raises LimitReached or EffectTimedOut where there is no room for a call, NotPermitted where it must not be made.
+    Raise LimitReached or EffectTimedOut if no further call is possible, and NotPermitted if it must not be made.
     """
     tool = next((tool for tool in tools if tool.name == call.tool), None)
     if tool is None:
@@ -161,7 +160,7 @@ async def try_call(
 async def ask_for_call(
     run: Progress, *, key: str, task: str, tools: Sequence[ToolSpec], tries: Sequence[Try]
 ) -> ToolCall:
-    """The call that the model wants to make next. Raises NothingNew where all it has was tried before."""
+    """Return the next call that the model proposes. Raise NothingNew if it only repeats failed calls."""
     messages = call_messages(task, tools=tools, tries=tries)
     call = await _ask(run, key=key, messages=messages, tools=tools)
     if not failed_before(call, tries):
@@ -185,7 +184,7 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...], tools:
 
 
 def fits(call: ToolCall, tool: ToolSpec) -> bool:
-    """Whether the arguments fit the tool's schema."""
+    """Return True if the arguments fit the tool's schema. Return False if the schema is unusable."""
     try:
         return not violations(call.arguments, schema=tool.parameters)
     except SchemaUnusable:
@@ -193,12 +192,12 @@ def fits(call: ToolCall, tool: ToolSpec) -> bool:
 
 
 def failed_before(call: ToolCall, tries: Sequence[Try]) -> bool:
-    """Whether this very call is among those that failed."""
+    """Return True if exactly this call is among the failed ones."""
     return any(tried.call == call and not tried.result.ok for tried in tries)
 
 
 def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try]) -> tuple[Message, ...]:
-    """What is asked for a call: the task, the tools and, after the first, all tries with their errors."""
+    """Return the messages that request a call: the task, the tools and all earlier tries with their errors."""
     described = describe(tools)
     if not tries:
         return (system(prompt("tool_system")), user(prompt("tool_call", task=task, tools=described)))
@@ -221,9 +220,9 @@ def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try])
 
 
 def task_of(spec: TaskSpec) -> str:
-    """The objective, what people accepted for the agent, an order to do it again, and the files that came or must come.
+    """Return the objective with instructions, redo order, submitted files and required files.
 
-    For what is asked outside of an attempt's own prompt: plans, their steps, calls of tools.
+    For prompts other than an attempt's own: plans, their steps, tool calls.
     """
     parts = [spec.objective]
     if spec.instructions:
@@ -241,7 +240,7 @@ def task_of(spec: TaskSpec) -> str:
 
 
 def describe(tools: Sequence[ToolSpec]) -> str:
-    """The tools as a prompt shows them: name, description and schema of the arguments of each."""
+    """Return the tools as text for a prompt: name, description and argument schema of each."""
     return "\n\n".join(
         framed(
             f"Tool: {tool.name}\n{tool.description}\nArguments (JSON Schema): "
@@ -254,7 +253,7 @@ def describe(tools: Sequence[ToolSpec]) -> str:
 
 
 def _diagnosis_in_words(diagnosis: Diagnosis | None) -> str:
-    """The diagnosis and the corrective action as a prompt shows them; nothing where nobody knew anything."""
+    """Return the diagnosis and corrective action as text for a prompt; "" without a diagnosis."""
     if diagnosis is None or diagnosis.source is Source.NONE:
         return ""
     action = diagnosis.action
@@ -273,7 +272,7 @@ def _diagnosis_in_words(diagnosis: Diagnosis | None) -> str:
 
 
 def refused_call(call: ToolCall, error: str, *, failure: ToolFailure = ToolFailure.INVALID_ARGUMENTS) -> Try:
-    """A try that failed before anything was called."""
+    """Return a try that failed before any call was made."""
     return _failed(call, ToolResult(ok=False, failure=failure, error=error), was_called=False)
 
 

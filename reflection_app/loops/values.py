@@ -1,4 +1,4 @@
-"""The base of every value that passes between layers."""
+"""Base classes of values that are passed between layers."""
 
 from typing import Literal
 
@@ -6,21 +6,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Value(BaseModel):
-    """A frozen value that refuses fields it does not know, so that a misspelt field is an error and not silence."""
+    """A frozen value that rejects unknown fields, so that a misspelled field raises an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Recorded(Value):
-    """A value that journals hold. Fields that were removed since are ignored when it is read."""
+    """A value stored in journals. Fields that were removed later are ignored when it is read."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-# The message that every loop builds its prompts from, in the form that all providers understand.
+# Messages for prompts, in a form that all providers support
 
 
-# Anthropic's rule of thumb (https://docs.anthropic.com/en/docs/build-with-claude/vision); others count less.
+# Anthropic's rule of thumb (https://docs.anthropic.com/en/docs/build-with-claude/vision); others count fewer.
 PIXELS_PER_TOKEN = 750
 
 
@@ -42,7 +42,7 @@ class Message(BaseModel):
 
     role: Literal["system", "user", "assistant"]
     content: str
-    # Left out where there are none: what was recorded before there were pictures reads and is written as ever.
+    # Excluded when empty, so records from before pictures existed read and serialize unchanged.
     pictures: tuple[Picture, ...] = Field(default=(), exclude_if=lambda pictures: not pictures)
 
 
@@ -59,7 +59,7 @@ def user(content: str, *, pictures: tuple[Picture, ...] = ()) -> Message:
 
 
 def with_last(messages: tuple[Message, ...], content: str) -> tuple[Message, ...]:
-    """The messages, the last of them with other content."""
+    """Return the messages with other content in the last one."""
     return (*messages[:-1], messages[-1].model_copy(update={"content": content}))
 
 

@@ -1,4 +1,4 @@
-"""Judgements of attempts: who judged, how, and how much that referee's word is worth."""
+"""Judgements of attempts, and their referees ordered by strength."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 class Referee(IntEnum):
-    """Who judged, weakest first: a real signal outranks a critic, a critic outranks the model's own opinion."""
+    """Origin of a judgement, weakest first: a real signal outranks a critic, a critic the model's own opinion."""
 
     SELF = 1
     CRITIC = 2
@@ -68,23 +68,23 @@ class Issue(Value):
     description: Text = Field(min_length=1, max_length=LONGEST_TEXT)
     suggested_fix: Text = Field(default="", max_length=LONGEST_TEXT)
     path: Text = Field(default="", max_length=LONGEST_TEXT)
-    # Left out where there is none: what was recorded before there were marks reads and is written as ever.
+    # Excluded when None, so records from before marks existed read and serialize unchanged.
     mark: Mark | None = Field(
         default=None, exclude_if=lambda mark: mark is None, description="passage that the issue concerns"
     )
-    # So are regions.
+    # Excluded for the same reason.
     region: Region | None = Field(
         default=None, exclude_if=lambda region: region is None, description="part of a file that the issue concerns"
     )
 
     @property
     def in_words(self) -> str:
-        """What is wrong and, of a marked passage, where."""
+        """The description, with the marked passage if there is one."""
         return with_passage(self.description, self.mark)
 
 
 def _plain(text: str) -> str:
-    """Return `text` without its case, spacing and final full stop. Other signs count: "a > b" is not "a < b"."""
+    """Return `text` without case, spacing and final full stop. Other characters count: "a > b" is not "a < b"."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split()).rstrip(".。")
 
 
@@ -104,11 +104,11 @@ class Feedback(Value):
 
 
 class Judgement(Value):
-    """One referee's verdict on one attempt. `confidence` is None where the referee gave none.
+    """A referee's verdict on an attempt. `confidence` is None if the referee gave none.
 
-    `requirements` is there where the task has minimum requirements: no verdict is a PASS unless all of them hold.
-    `completeness` and `correctness` are the critic's parts of the score, where it gave them. `lowered` is what was
-    expected instead, where it was not judged by what the task itself expects. `ratings` are by the project's rubric.
+    `requirements` is set if the task has minimum requirements; a PASS requires all of them. `completeness` and
+    `correctness` are the critic's parts of the score, if given. `lowered` is the reduced expectation, if the attempt
+    was judged by less than the task expects. `ratings` follow the project's rubric.
     """
 
     attempt: int = Field(ge=1)
@@ -127,7 +127,7 @@ class Judgement(Value):
 
     @property
     def passed_lowered(self) -> bool:
-        """Whether it passed, and would not have by what the task itself expects."""
+        """True if it passed only because the expectation was lowered."""
         return self.passed and self.lowered is not None
 
     @property
@@ -136,26 +136,29 @@ class Judgement(Value):
 
     @property
     def further_weaknesses(self) -> tuple[str, ...]:
-        """The weaknesses that repeat no issue and no earlier weakness."""
+        """Weaknesses that repeat no issue and no earlier weakness."""
         return _further(self.feedback.weaknesses, than=[issue.description for issue in self.issues])
 
     @property
     def further_suggestions(self) -> tuple[str, ...]:
-        """The suggestions that repeat no issue's fix and no earlier suggestion."""
+        """Suggestions that repeat no issue's fix and no earlier suggestion."""
         return _further(self.feedback.suggestions, than=[issue.suggested_fix for issue in self.issues])
 
     @property
     def is_void(self) -> bool:
-        """Whether all tests that it rests on are broken: it is no verdict then, and no other of tests is as unsure."""
+        """True if all its tests are broken; it is no verdict then.
+
+        Other test judgements have a confidence above 0.
+        """
         return self.referee is Referee.TESTS and self.confidence == 0 and not self.passed
 
     @property
     def is_by_requirements(self) -> bool:
-        """Whether minimum requirements alone were checked, by code, and nobody judged beyond them."""
+        """True if only code checked minimum requirements, without any further evaluation."""
         return self.referee is Referee.TESTS and self.tests is None and self.requirements is not None
 
 
-# How a run can end.
+# Outcomes of a run
 
 
 class Outcome(StrEnum):
@@ -176,7 +179,7 @@ class Outcome(StrEnum):
 
 
 class Ended(Value):
-    """A loop's last word: how it ended, which attempt is kept, and the error or, where it is unverified, the reason."""
+    """Result of a loop: outcome, retained attempt, and the error or the reason for being unverified."""
 
     outcome: Outcome
     best_attempt: int | None = None

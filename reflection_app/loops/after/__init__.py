@@ -1,1 +1,1 @@
-"""Looking back at work that has ended: what went wrong in it, and what to remember. After the fifth design seed."""
+"""Post-run reflection: find the errors of finished work and what to remember. Source: the fifth design seed."""

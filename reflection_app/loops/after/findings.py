@@ -1,4 +1,4 @@
-"""What those who look back find: errors, and memories. And what they are given to read."""
+"""Input and results of post-run reflection: the session to read, and the errors and memories found."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ LONGEST_NAME = 120
 
 
 class ErrorFound(Value):
-    """One thing that went wrong, why it seems to have, and what to do instead."""
+    """An error, its likely cause, and what to do instead."""
 
     category: Finding = Finding.OTHER
     description: Text
@@ -23,14 +23,14 @@ class ErrorFound(Value):
 
 
 class ErrorsFound(Value):
-    """What the error reflector says of the work; the score is None where it gave none."""
+    """Findings of the error reflector. `score` is None if the reflector returned none."""
 
     score: Score | None = None
     findings: tuple[ErrorFound, ...] = Field(default=(), max_length=MOST_FOUND)
 
 
 class MemoryType(StrEnum):
-    """What kind of thing is remembered."""
+    """Kind of memory."""
 
     RULE = "rule"
     PROJECT = "project"
@@ -45,20 +45,20 @@ class MemoryFound(Value):
 
 
 class MemoriesFound(Value):
-    """What the memory reflector says is worth remembering."""
+    """Memories that the memory reflector proposes to store."""
 
     memories: tuple[MemoryFound, ...] = Field(default=(), max_length=MOST_FOUND)
 
 
 class KnownMemory(Value):
-    """A memory that the notebook holds already."""
+    """A memory already in the notebook."""
 
     name: Text
     description: Text = ""
 
 
 class SessionRead(Value):
-    """What a reflector is shown of the work that has ended; all of it is bounded, and the rest is in `session.txt`."""
+    """Finished work as shown to a reflector. All fields are bounded; `session.txt` holds the full text."""
 
     objective: Text = ""
     ended: Text = ""

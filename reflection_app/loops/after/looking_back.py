@@ -1,8 +1,8 @@
-"""The two reflectors: what went wrong in work that has ended, and what of it later work should know.
+"""Post-run reflection: an error reflector and a memory reflector read finished work.
 
-Both look back by reasoning and acting in turns: the model reads where it doubts, then says what it found.
+Both alternate reasoning and tool calls: the model reads what it needs, then reports its findings.
 
-Each call of the model is a turn, one that was of no use among them, so that there are never more calls than turns.
+Every model call counts as a turn, including one with an unusable reply. Calls never exceed the turn limit.
 """
 
 import json
@@ -48,7 +48,7 @@ from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.loops.values import Message, assistant, system, user
 from reflection_app.loops.verdicts import Outcome
 
-# What reflectors answer, read leniently: an item that says nothing is left out, and costs none of the others.
+# Lenient schemas of the reflectors' replies: an empty item is dropped without affecting the others.
 
 LONGEST_CONTENT = 8_000
 WRAPPED_IN = ("final_answer", "answer", "result", "output")
@@ -57,7 +57,7 @@ RULES = frozenset({"rule", "constraint", "requirement"})
 
 
 def _score(value: Any) -> float | None:
-    """0 to 100; None where nothing can be read as a number. A number between 0 and 1 is a share."""
+    """Return a score from 0 to 100, or None if `value` is not a number. A number between 0 and 1 is a share."""
     text, _, most = str(value).strip().partition("/")
     try:
         number = float(text.removesuffix("%"))
@@ -71,7 +71,7 @@ def _score(value: Any) -> float | None:
 
 
 def _memory_type(value: Any) -> MemoryType:
-    """Models invent types; what is neither rule nor preference is a fact about the project."""
+    """Return the memory type for `value`. Models invent types; unknown ones become PROJECT."""
     name = str(value).strip().lower().replace(" ", "_")
     if name in PREFERENCES:
         return MemoryType.PREFERENCE
@@ -111,7 +111,7 @@ class MemoryAnswer(Lenient):
 
 
 def _readable[A: Lenient](value: Any, *, schema: type[A]) -> list[A]:
-    """The items of a list that can be read. Raises ValueError where it is no list."""
+    """Return the items of a list that validate. Raise ValueError if `value` is not a list."""
     if value is None:
         return []
     items = [value] if isinstance(value, dict) else value
@@ -127,7 +127,7 @@ def _readable[A: Lenient](value: Any, *, schema: type[A]) -> list[A]:
 
 
 def _unwrapped(value: Any, *, key: str) -> Any:
-    """The object itself, or the one that it is wrapped in by the name of an answer."""
+    """Return `value`, or the object nested in it under a usual name for an answer."""
     if isinstance(value, dict) and key not in value:
         inside = next((value[name] for name in WRAPPED_IN if isinstance(value.get(name), dict)), None)
         return value if inside is None else inside
@@ -135,7 +135,7 @@ def _unwrapped(value: Any, *, key: str) -> Any:
 
 
 class ErrorsAnswer(Lenient):
-    """The error reflector's last word. `findings` may be empty, and may not be left out."""
+    """The error reflector's final reply. `findings` is required and may be empty."""
 
     score: Annotated[float | None, BeforeValidator(_score)] = None
     findings: Annotated[
@@ -153,7 +153,7 @@ class ErrorsAnswer(Lenient):
 
 
 class MemoriesAnswer(Lenient):
-    """The memory reflector's last word. `memories` may be empty, and may not be left out."""
+    """The memory reflector's final reply. `memories` is required and may be empty."""
 
     memories: Annotated[
         tuple[MemoryAnswer, ...], BeforeValidator(lambda value: tuple(_readable(value, schema=MemoryAnswer)))
@@ -180,7 +180,7 @@ def _arguments(value: Any) -> Any:
 
 
 class ToolAnswer(Lenient):
-    """A call of a tool, as a reflector asks for it."""
+    """A tool call requested by a reflector."""
 
     tool: str = Field(min_length=1, max_length=64, validation_alias=AliasChoices("tool", "action", "tool_name"))
     arguments: Annotated[dict[str, JsonValue], BeforeValidator(_arguments)] = Field(
@@ -193,12 +193,12 @@ READING_TOOLS = ("read_file", "grep_search")
 LONGEST_RESULT = 8_000
 LONGEST_QUOTE = 500
 TOOL_TIMEOUT_S = 10.0
-# What a further turn costs at least besides what the last one did: the result of the tool, and what is made of it.
+# Minimum tokens of a further turn beyond those of the last one: the tool's result and the reply to it.
 TOKENS_OF_A_TURN = 3_000
 
 
 async def session_of(run: Progress, *, with_known: bool = False) -> SessionRead:
-    """What there is to read of the work that has ended. Raises EffectFailed where nothing is left of it."""
+    """Return the finished work to read. Raise EffectFailed if none of it is stored anymore."""
     session = await run.perform(ReadSession(key="session", with_known=with_known))
     if not session.conversation:
         raise EffectFailed("there is nothing to look back at any more")
@@ -215,13 +215,13 @@ async def look_back[A: Lenient](
     schema: dict[str, Any],
     most_turns: int,
 ) -> A:
-    """The model's last word, after at most `most_turns` calls of it.
+    """Return the model's final reply, after at most `most_turns` model calls.
 
-    Raises NoUsableAnswer, LimitReached or EffectTimedOut where there is none.
+    Raise NoUsableAnswer, LimitReached or EffectTimedOut if there is none.
     """
     nonce = nonce_of(key, messages)
     messages, took = asking_for(nonce, messages), 0
-    # Before its last turn a model may call a tool instead, and so nothing of the answer is required.
+    # Before its last turn a model may call a tool instead, so no field of the answer is required.
     call = {"tool": {"type": "string", "enum": list(READING_TOOLS)}, "arguments": {"type": "object"}}
     answer_or_call = {**schema, "required": [], "properties": call | schema["properties"]}
     for turn in range(1, most_turns + 1):
@@ -239,7 +239,7 @@ async def look_back[A: Lenient](
         )
         generation = await run.perform(request)
         took = run.tokens - spent
-        # The last word where there is one, else the call of a tool.
+        # The final reply if there is one, otherwise a tool call.
         found: A | ToolAnswer | None = None
         try:
             found = read_generation(generation, schema=answer, asked=shown_in(messages), nonce=nonce)
@@ -275,12 +275,12 @@ async def look_back[A: Lenient](
     raise AssertionError("the last turn returns or raises")
 
 
-# A conversation that has ended, as text: whole for the tools, and within a bound for the first prompt.
+# A finished conversation as text: complete for the tools, bounded for the first prompt.
 
-# The file under which tools find the whole conversation.
+# Name of the file in which tools find the complete conversation.
 SESSION_FILE = "session.txt"
 LONGEST_SHOWN = 24_000
-# Turns are shortened evenly before any is left out: in hindsight the first are worth as much as the last.
+# Turns are shortened evenly before any is omitted: for reflection, early turns matter as much as late ones.
 TURN_LENGTHS = (24_000, 8_000, 4_000, 2_000, 1_000, 500, 300)
 FIRST_TURNS = 5
 INDENTED = "\n  "
@@ -288,12 +288,12 @@ LONGEST_FILE = 4_000_000
 
 
 def whole_text(turns: Sequence[Turn]) -> str:
-    """All turns, oldest first; of a conversation that is longer than any file may be, the beginning and the end."""
+    """Return all turns, oldest first. A conversation over LONGEST_FILE characters loses its middle."""
     return cut_middle("\n\n".join(line_of(turn) for turn in turns), LONGEST_FILE)
 
 
 def shown_text(turns: Sequence[Turn]) -> str:
-    """At most LONGEST_SHOWN characters: all turns, shortened as far as need be, or the first few and the newest."""
+    """Return at most LONGEST_SHOWN characters: all turns, shortened if needed, or the first few and the newest."""
     for longest in TURN_LENGTHS:
         lines = [line_of(turn, longest=longest) for turn in turns]
         if sum(map(len, lines)) + 2 * len(lines) <= LONGEST_SHOWN:
@@ -311,9 +311,9 @@ def shown_text(turns: Sequence[Turn]) -> str:
 
 
 def line_of(turn: Turn, *, longest: int | None = None) -> str:
-    """The turn with its number, who spoke, and whether a tool failed.
+    """Return the turn as text, with its number, speaker, and a mark if a tool failed.
 
-    Its further lines are indented: none of them can pass for the beginning of another turn.
+    Continuation lines are indented, so none of them can imitate the start of another turn.
     """
     who = " ".join(f"{turn.role} {turn.tool_name}".split())[:120]
     mark = " FAILED" if turn.is_tool_failure else ""
@@ -321,7 +321,7 @@ def line_of(turn: Turn, *, longest: int | None = None) -> str:
     return f"[{turn.seq}] {who}{mark}: {INDENTED.join(text.splitlines())}"
 
 
-# What a reflector is shown of the work: as data, in frames that nothing in it can close.
+# The work as shown to a reflector: as data, in frames that their content cannot close.
 
 LONGEST_OBJECTIVE = 4_000
 LONGEST_ENDED = 1_000
@@ -331,13 +331,13 @@ LONGEST_KNOWN = 6_000
 
 
 def session_prompt(session: SessionRead) -> str:
-    """The part of the prompt that both reflectors share."""
+    """Return the part of the prompt that both reflectors share."""
     errors = "\n".join(f"- {error}" for error in session.tool_errors)
     files = "\n".join([SESSION_FILE, *session.files])
     return prompt(
         "after_session",
         objective=framed(session.objective or "(not stated)", name="objective", most=LONGEST_OBJECTIVE),
-        # An error quotes what a model said.
+        # The outcome may quote model output, so it is framed.
         ended=framed(session.ended or "It has ended.", name="ended", most=LONGEST_ENDED),
         conversation=framed(session.conversation or "(empty)", name="session", most=LONGEST_SHOWN),
         errors=framed(errors or "(none)", name="errors", most=LONGEST_ERRORS),
@@ -345,7 +345,7 @@ def session_prompt(session: SessionRead) -> str:
     )
 
 
-# Of each reflector its model's role, how the keys of its model calls begin, and the most turns that it takes.
+# For each reflector: its model role, the key prefix of its model calls, and its turn limit.
 ERRORS_ROLE, ERRORS_KEY, ERRORS_TURNS = "error_reflector", "errors", 4
 MEMORIES_ROLE, MEMORIES_KEY, MEMORIES_TURNS = "memory_reflector", "memories", 5
 
@@ -359,7 +359,7 @@ MEMORIES_SCHEMA = open_object(
 
 
 async def error_reflection(spec: TaskSpec, run: Progress) -> Outcome:
-    """Succeeded once the findings are kept, whatever and however many they are."""
+    """Run the error reflector. Return SUCCEEDED once the findings are stored, even if there are none."""
     session = await session_of(run)
     answer = await look_back(
         run,
@@ -378,7 +378,7 @@ async def error_reflection(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 async def memory_reflection(spec: TaskSpec, run: Progress) -> Outcome:
-    """Succeeded once the memories are kept, whatever and however many they are."""
+    """Run the memory reflector. Return SUCCEEDED once the memories are stored, even if there are none."""
     session = await session_of(run, with_known=True)
     known = "\n".join(f"- {one.name}: {one.description}" for one in session.known) or "(none yet)"
     answer = await look_back(

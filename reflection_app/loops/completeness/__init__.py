@@ -1,1 +1,1 @@
-"""The completeness check before a task is summed up, after the second design seed (Sentra-MCP)."""
+"""Completeness check before a task is summarized. Source: the second design seed (Sentra-MCP)."""

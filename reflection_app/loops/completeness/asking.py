@@ -1,6 +1,7 @@
-"""The completeness check itself: a model is asked what the work still lacks, and its answer goes through the guards.
+"""Completeness check: ask a model what the work lacks, and pass its answer through the guards.
 
-A check that failed says nothing about the work: it is unchecked with the error, never complete, and the run goes on.
+A check that failed says nothing about the work. Its state is UNCHECKED with the error, never COMPLETE, and the run
+continues.
 """
 
 import json
@@ -60,10 +61,10 @@ async def check_completeness(
     steps_ok: bool | None = None,
     carries_out: bool = False,
 ) -> Completeness:
-    """Return what the work still lacks, recorded. `steps_ok` follows from the history unless it is given.
+    """Record and return what the work still lacks. `steps_ok` defaults to the history's result.
 
-    Supplements are ordered by the record of their tools. Where the run `carries_out` them itself, the money limit has
-    to pay for a second look as well. Raises LimitReached, EffectTimedOut or PriceUnknown as any call does.
+    Supplements are ordered by the record of their tools. If the run executes them itself (`carries_out`), the cost
+    limit must also cover a second check. Raise LimitReached, EffectTimedOut or PriceUnknown like any call.
     """
     check = _Check(spec, run, history, settings=settings, base=base, attempt=attempt, steps_ok=steps_ok)
     found = await check.ask(RecordCompleteness, key=f"{base}/completeness/found")
@@ -84,7 +85,10 @@ async def check_completeness(
 async def look_again(
     spec: TaskSpec, run: Progress, *, history: Sequence[HistoryStep], settings: CompletenessSettings, attempt: int
 ) -> Completeness:
-    """Return what a second look at the work finds, recorded; it suggests nothing to carry out. Raises as above."""
+    """Record and return the result of a second check of the work. It suggests no supplements.
+
+    Raise the same errors as `check_completeness`.
+    """
     base = f"attempt-{attempt}/second-look"
     only_looks = settings.model_copy(update={"max_supplements": 0})
     check = _Check(spec, run, history, settings=only_looks, base=base, attempt=attempt)
@@ -94,7 +98,7 @@ async def look_again(
 
 @dataclass(frozen=True)
 class _Check:
-    """A check that is being made."""
+    """A completeness check in progress."""
 
     spec: TaskSpec
     run: Progress
@@ -105,14 +109,17 @@ class _Check:
     steps_ok: bool | None = None
 
     async def ask(self, record: type[RecordCompleteness | RecordSecondLook], *, key: str) -> Completeness:
-        """Return what a model finds missing, after the guards; it is recorded here only where the run ends by it."""
+        """Return what a model finds missing, after the guards.
+
+        The result is recorded here only if a limit ends the run.
+        """
         run, settings = self.run, self.settings
         run.check_limits()
         began = (run.tokens, run.cost_usd, run.unpriced_calls)
         files = await self._inspect_files()
         found = Completeness(state=CheckState.UNCHECKED, error=NO_ROOM, steps_ok=all(one.ok for one in self.history))
         if run.exceeded() is not None:
-            # What was seen was paid for, and is kept though nobody can be asked any more.
+            # File inspection was paid for, so its result is stored although no model can be called anymore.
             await run.perform(record(key=key, found=self._with_costs(against_files(found, files), *began)))
             run.check_limits()
         request = run.model_call(
@@ -134,7 +141,7 @@ class _Check:
         return self._with_costs(against_files(found, files), *began)
 
     async def _inspect_files(self) -> FilesChecked | None:
-        """What the files say that were produced so far; None where there are none, and none is required."""
+        """Return the inspection of the produced files, or None if none exist and none are required."""
         spec, run = self.spec, self.run
         required = spec.requirements.files if spec.requirements else ()
         if not required and not run.has_produced_files and not spec.has_history_files:
@@ -183,9 +190,9 @@ def question(
     settings: CompletenessSettings,
     files: FilesChecked | None = None,
 ) -> tuple[Message, ...]:
-    """What is asked: the objective, all that was done, and the tools, each as data in a frame that it cannot close.
+    """Return the check's messages: objective, steps and tools, each as data in a frame it cannot close.
 
-    The files that were opened stand behind the steps.
+    Inspected files follow the steps.
     """
     done = history_in_frames(history)
     if files is not None:
@@ -202,7 +209,7 @@ def question(
 
 
 def history_in_frames(history: Sequence[HistoryStep]) -> str:
-    """The steps one by one; a result stands in a frame of its own, so that it cannot tell of steps that never were."""
+    """Return the steps as text. Each result has its own frame, so it cannot claim steps that never ran."""
     if not history:
         return "(nothing was done)"
     most = max(SHORTEST_RESULT, min(LONGEST_RESULT, LONGEST_HISTORY // len(history)))
@@ -219,7 +226,7 @@ def history_in_frames(history: Sequence[HistoryStep]) -> str:
     return "\n\n".join(steps)
 
 
-# The order of a check's supplements, and which of them there is room and money for.
+# Order of a check's supplements, and the limits on their number and cost
 
 MOST_DROPPED = 100
 UNKNOWN_SHARE = 0.5
@@ -232,10 +239,10 @@ def ordered(
     settings: CompletenessSettings,
     left_usd: Decimal | None,
 ) -> Completeness:
-    """Return `found` with its supplements ordered by their record, at most `max_supplements` of them.
+    """Return `found` with at most `max_supplements` supplements, ordered by their record.
 
-    `left_usd` is the rest of the check's money limit. All are dropped where it is used up, or where the price of the
-    check is unknown under such a limit.
+    `left_usd` is the remainder of the check's cost limit in USD. All supplements are dropped if it is used up, or if
+    the price of the check is unknown under such a limit.
     """
     known = (*records, *(None,) * len(found.supplements))
     best_first = in_order_of_record(
@@ -257,9 +264,9 @@ def ordered(
 
 
 def in_order_of_record(supplements: Sequence[Supplement]) -> list[Supplement]:
-    """Return the supplements by completed runs per token, best first; equals in the model's order.
+    """Return the supplements by completed runs per token, best first. Ties keep the model's order.
 
-    A supplement without a record counts as completing every second run at the cost of the dearest.
+    A supplement without a record counts as completing half its runs at the cost of the most expensive one.
     """
     dearest = max((one.record.tokens for one in supplements if one.record), default=1.0)
 

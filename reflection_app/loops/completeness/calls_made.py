@@ -1,4 +1,4 @@
-"""Whether a call was made before, told from the record of calls: by tool and parameters, whatever words ask for it."""
+"""Duplicate detection: find out from tool and parameters whether a call was made before, regardless of wording."""
 
 import re
 import unicodedata
@@ -11,8 +11,8 @@ from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.tool_permission import is_wording
 
-# The parameters that say whom a call reaches and what it is about, by the words of their names. Two calls that agree
-# in both do the same thing twice, though the text that goes with them is worded anew.
+# Words in the names of parameters that identify recipient and subject. Two calls that agree in both do the same thing
+# twice, even if their free text differs.
 WHOM = word_set(
     "to recipient recipients receiver payee email mail address phone account iban user customer channel chat contact "
     "attendee attendees 收件人 收款人 接收人 用户 邮箱"
@@ -28,12 +28,12 @@ _NAME_PARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\W_]+")
 
 @dataclass
 class CallsMade:
-    """The calls of a run that were carried out, or that nobody can say were not, in their order."""
+    """The run's calls in order that were executed, or may have been."""
 
     calls: list[ToolCall] = field(default_factory=list)
 
     def holds(self, call: ToolCall, *, tools: Sequence[ToolSpec] = ()) -> bool:
-        """Whether `call` would do again what is done. To read once more is new where something was changed since."""
+        """Return True if `call` would repeat a call. Reading again is new if something changed since."""
         calls = self.calls
         if is_reading(call.tool):
             changed = [place for place, one in enumerate(calls) if not is_reading(one.tool)]
@@ -43,12 +43,18 @@ class CallsMade:
 
 
 def is_same_call(call: ToolCall, made: ToolCall, *, schema: Mapping[str, Any]) -> bool:
-    """Whether tool and parameters are the same but for writing: case, spaces, order, numbers as text, defaults."""
+    """Return True if tool and parameters are equal, apart from notation.
+
+    Case, white space, order, numbers as text, and default values do not count.
+    """
     return call.tool == made.tool and _plain(call, schema) == _plain(made, schema)
 
 
 def has_same_effect(call: ToolCall, made: ToolCall) -> bool:
-    """Whether a call that changes something reaches the same with the same, and differs in free text alone."""
+    """Return True if both calls change the same thing for the same recipient.
+
+    They may differ in free text only. Return False for reading calls.
+    """
     if call.tool != made.tool or is_reading(call.tool):
         return False
     one, other = _plain(call, {}), _plain(made, {})
@@ -61,7 +67,7 @@ def has_same_effect(call: ToolCall, made: ToolCall) -> bool:
 
 
 def _plain(call: ToolCall, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as they are compared: without those that say nothing, or what the tool takes anyway."""
+    """Return the normalized arguments, without empty ones and those equal to the tool's defaults."""
     known = schema.get("properties")
     defaults = {
         name: one["default"]
@@ -77,7 +83,7 @@ def _plain(call: ToolCall, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def normalised(value: Any) -> Any:
-    """A value of JSON as it is compared with another; None where it says nothing."""
+    """Return the normalized JSON value for comparison, or None if it is empty."""
     if isinstance(value, str):
         text = " ".join(unicodedata.normalize("NFKC", value[:LONGEST_COMPARED]).casefold().split())
         if address := _IN_BRACKETS.search(text):
@@ -99,7 +105,7 @@ def _says(name: str, words: frozenset[str]) -> bool:
 
 
 def _reached(value: Any) -> Any:
-    """Recipients in any order are the same ones, written as a list or with commas between."""
+    """Return recipients as a set, whether given as a list or separated by commas or semicolons."""
     listed = re.split(r"[,;，；]\s*", value) if isinstance(value, str) else value
     if isinstance(listed, list) and all(isinstance(one, str | float) for one in listed):
         return frozenset(listed)

@@ -1,4 +1,4 @@
-"""What a completeness check is told, what it finds, and what came of the supplements. Pure values."""
+"""Values of a completeness check: its settings, its findings, and the results of its supplements."""
 
 import hashlib
 import re
@@ -23,10 +23,11 @@ Usd = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 
 
 class CompletenessSettings(Value):
-    """Settings as in the seed. `max_supplements` 0 means: check only. The model is that of the role `completeness`.
+    """Settings as in the seed. `max_supplements=0` checks only. The model role is `completeness`.
 
-    `share` is the share of runs that is checked where `when` is sampled, `max_cost_usd` the money limit of a check with
-    all its supplements. `look_again`: a run whose supplements all worked is complete only once a second look says so.
+    If `when` is sampled, `share` is the share of runs to check. `max_cost_usd` limits the cost of a check including its
+    supplements. With `look_again`, a run whose supplements all worked is complete only after a second check confirms
+    it.
     """
 
     when: When = When.ON
@@ -55,12 +56,12 @@ class SettingsFrom(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "SettingsFrom | None":
-        """Settings of a kind of task, which were removed, were the project's."""
+        """Read "kind", a removed level, as the project's settings."""
         return cls.PROJECT if value == "kind" else None
 
 
 class CheckNumbers(Value):
-    """Settings of a check, chosen for some of the work; None leaves each as it is for the rest."""
+    """Overrides of check settings. None keeps the value of the less specific level."""
 
     max_supplements: int | None = Field(default=None, ge=0, le=20)
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -74,7 +75,7 @@ class CheckNumbers(Value):
         return self.model_dump(mode="json", exclude_none=True)
 
     def over(self, settings: CompletenessSettings) -> CompletenessSettings:
-        """Return `settings` with these in front."""
+        """Return `settings` overridden by the values set here."""
         return CompletenessSettings.model_validate(settings.model_dump() | self.chosen)
 
 
@@ -86,7 +87,7 @@ class CheckChoice(CheckNumbers):
 
 
 class HistoryStep(Value):
-    """One step of what was done so far. `arguments` are those of its call; None where nobody told them."""
+    """A step of the work so far. `arguments` are those of its call, or None if unknown."""
 
     operation: Text
     tool: Text = ""
@@ -96,7 +97,7 @@ class HistoryStep(Value):
 
 
 class CheckState(StrEnum):
-    """UNCHECKED: the check itself failed, and file inspection found no faults.
+    """State of a completeness check. UNCHECKED: the check failed, and file inspection found no faults.
 
     SUPPLEMENTED: the work was incomplete, then everything missing was completed.
     """
@@ -108,12 +109,13 @@ class CheckState(StrEnum):
 
 
 class Supplement(Recorded):
-    """`suggested_tools` are those that the check named. Where it named none, the plan may use any of `fitting_tools`.
+    """A follow-up step that the check suggests.
 
-    `may_repeat`: the task asks for something done once more.
+    `suggested_tools` are the tools that the check named. If it named none, the plan may use any of `fitting_tools`.
+    `may_repeat`: the task asks for something to be done once more.
 
-    `missing` is which of the missing aspects it serves, `quote` the words of the task that it follows from; both are
-    empty where the check named none that stands.
+    `missing` is the missing aspect that the step serves, `quote` the words of the task it follows from. Both are empty
+    if the check named no valid one.
     """
 
     operation: Text = Field(min_length=1, max_length=LONGEST_OPERATION)
@@ -123,19 +125,20 @@ class Supplement(Recorded):
     suggested_tools: tuple[Text, ...] = ()
     fitting_tools: tuple[Text, ...] = ()
     may_repeat: bool = False
-    # Left out where nothing is known of its tools.
+    # Excluded if nothing is known of its tools.
     record: SupplementRecord | None = Field(default=None, exclude_if=lambda record: record is None)
 
     @property
     def allowed_tools(self) -> tuple[str, ...]:
-        """The only tools that carrying it out may use."""
+        """The only tools that may be used to carry it out."""
         return self.suggested_tools or self.fitting_tools
 
 
 class Likeness(Value):
-    """How like each operation is to its quote and to each tool, in deviations from how like any two are.
+    """Similarity of each operation to its quote and to each tool, as standard scores.
 
-    Empty without a model that can tell: words decide then.
+    The unit is deviations from the similarity of any two texts. Empty without an embedding model; shared words decide
+    then.
     """
 
     to_quote: tuple[float, ...] = ()
@@ -143,17 +146,17 @@ class Likeness(Value):
 
 
 class FileAspect(Value):
-    """Something that the produced files lack, by the code of the fault and what fills its words."""
+    """A fault of a produced file, or a missing file."""
 
     file: Text
     fault: FileFault
 
 
 class Completeness(Recorded):
-    """What a check found, after the guards. `steps_ok` is apart from it: steps that worked may not be all there are.
+    """Result of a check, after the guards.
 
-    `files` are those that were opened before it was asked, and `faulty_files` what they lack: code's word, which no
-    model's stands against.
+    `steps_ok` is separate: steps may all have worked and still leave something missing. `files` are the files opened
+    before the model was asked. `faulty_files` are faults found by code, which no model can overrule.
     """
 
     attempt: int = Field(default=1, ge=1)
@@ -164,20 +167,20 @@ class Completeness(Recorded):
     dropped: tuple[Dropped, ...] = ()
     steps_ok: bool = True
     error: Text = ""
-    # Left out where nothing was to be looked at.
+    # Excluded if there was nothing to inspect visually.
     looked: Looked | None = Field(default=None, exclude_if=lambda looked: looked is None)
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
-    # Left out where nothing was looked at: what was recorded before files were reads and is written as ever.
+    # Excluded if no file was inspected, so records from before file inspection read and serialize unchanged.
     files: FilesInspected | None = Field(default=None, exclude_if=lambda files: files is None)
     faulty_files: tuple[FileAspect, ...] = Field(default=(), exclude_if=lambda aspects: not aspects)
     cost_known: bool = True
 
 
 class SupplementResult(Value):
-    """How one supplement went, and what it cost. `done_already`: its call was made before, so it was not made again.
+    """Result and cost of one supplement. `done_already`: its call was made before and was not repeated.
 
-    `left_out`: it was not begun, or not ended, because the check's money was used up.
+    `left_out`: it was not started, or not finished, because the check's cost limit was reached.
     """
 
     operation: Text
@@ -194,10 +197,10 @@ class SupplementResult(Value):
 
 
 class SupplementsRun(Value):
-    """What became of all supplements of a check, with the run's statistics as they are then.
+    """Results of all supplements of a check, with the run's statistics at that point.
 
-    `completes`: with them nothing is missing any more of what the check found. `looks_again`: a second look has the
-    last word on that.
+    `completes`: with them, nothing that the check found is missing anymore. `looks_again`: a second check makes the
+    final decision on that.
     """
 
     attempt: int = Field(default=1, ge=1)
@@ -216,9 +219,9 @@ class SupplementsRun(Value):
 def state_after(
     found: Completeness, done: SupplementsRun | None, *, second_look: Completeness | None = None
 ) -> CheckState:
-    """The check's state once its supplements were carried out, and looked at again where they are.
+    """Return the check's state after its supplements, and after the second check if one is due.
 
-    A second look that failed, or was not made yet, leaves it as it was found.
+    If the second check failed, or was not made yet, the state stays as found.
     """
     if found.state is not CheckState.INCOMPLETE or done is None or done.attempt != found.attempt or not done.completes:
         return found.state
@@ -229,7 +232,7 @@ def state_after(
     return CheckState.SUPPLEMENTED
 
 
-# What two texts have in common, in English and Chinese alike: the words of one, the pairs of signs of the other.
+# Text overlap in English and Chinese: words of the former, pairs of characters of the latter
 
 LONGEST_KEY = 300
 LONGEST_READ = 100_000
@@ -238,11 +241,11 @@ _PIECE = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+")
 _IS_HAN = re.compile(rf"[{_HAN}]")
 _SPACE_BY_HAN = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
 
-# Words that say nothing of what is done. Those that turn a sense round (not, without) or tell a direction (from, to)
-# stay: "from Rome to Paris" is another operation than "from Paris to Rome".
+# Words that do not identify an operation. Words that reverse the meaning (not, without) or give a direction (from, to)
+# are not among them: "from Rome to Paris" differs from "from Paris to Rome".
 _EMPTY_WORDS = "a an the please then also now just and of for it its this that these those is are be will"
 _EMPTY_SIGNS = "的了请請将將把地得吧呢啊个個并並且再"
-# Shared by any two texts about work, and so no sign that they are about the same.
+# Shared by any two texts about work, so no evidence of a common subject.
 _COMMON_WORDS = (
     "to in on at by with from or not no as into was were been has have had do does did done can should must need "
     "needs needed step steps task tasks operation operations missing complete incomplete completed check still user "
@@ -258,9 +261,9 @@ _COMMON = frozenset(f"{_COMMON_WORDS} {_COMMON_PAIRS}".split())
 
 
 def operation_key(text: str) -> str:
-    """Equal for operations that say the same: by words and signs in their order, without those that say nothing.
+    """Return a key that is equal for operations with the same meaning: words in order, without fillers.
 
-    At most LONGEST_KEY characters; empty only where the text holds neither a word nor a number.
+    At most LONGEST_KEY characters. Empty only if the text holds neither a word nor a number.
     """
     pieces = _pieces(text)
     key = " ".join(word for piece in pieces if (word := _telling(piece))) or " ".join(pieces)
@@ -271,7 +274,7 @@ def operation_key(text: str) -> str:
 
 
 def content_of(text: str) -> frozenset[str]:
-    """The words and the pairs of Chinese signs by which `text` can be told to be about something."""
+    """Return the words and pairs of Chinese characters that indicate the subject of `text`."""
     found: set[str] = set()
     for piece in _pieces(text):
         if _IS_HAN.match(piece):
@@ -283,11 +286,11 @@ def content_of(text: str) -> frozenset[str]:
 
 
 def stands_in(quote: str, text: str) -> bool:
-    """Whether `text` holds the words of `quote` one after the other, whatever stands between them but words."""
+    """Return True if `text` contains the words of `quote` in sequence. Punctuation and spaces may differ."""
     words, among = (_SPACE_BY_HAN.sub("", " ".join(_words(one))) for one in (quote, text))
     if not words or not content_of(quote):
         return False
-    # Chinese signs beside a word in letters are no part of it.
+    # A Chinese character next to a Latin word is not part of that word.
     start = "" if _IS_HAN.match(words[0]) else rf"(?<![^\W{_HAN}])"
     end = "" if _IS_HAN.match(words[-1]) else rf"(?![^\W{_HAN}])"
     return bool(re.search(f"{start}{re.escape(words)}{end}", among))
@@ -302,7 +305,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _telling(piece: str) -> str:
-    """The word without its plural's s, or the Chinese signs that say something; nothing for an empty word."""
+    """Return the word without a plural "s", or the Chinese characters without fillers; "" for a filler."""
     if _IS_HAN.match(piece):
         return piece.translate(_WITHOUT_EMPTY)
     if piece in _EMPTY:

@@ -1,4 +1,4 @@
-"""What a check left out, and why: a code with its parameters, which core/registry.py puts into words."""
+"""Reasons why a check left out a supplement. core/registry.py has the labels of the codes."""
 
 from enum import StrEnum
 
@@ -24,7 +24,7 @@ class DropCode(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "DropCode | None":
-        """Read a reason of former checks, which were all about costs."""
+        """Map reasons of earlier checks, which all concerned cost, to MONEY_SPENT."""
         return cls.MONEY_SPENT if value in FORMER else None
 
 
@@ -32,9 +32,9 @@ FORMER = {"below_worth", "too_dear", "over_check_money", "over_run_money", "over
 
 
 class Dropped(Recorded):
-    """A supplement, or a tool of one, that was left out. `is_open`: what it names may still be missing.
+    """A supplement, or one of its tools, that was left out. `is_open`: what it names may still be missing.
 
-    `why` is a reason that was recorded in words; it is empty where there is a code.
+    `why` is a reason recorded as text by earlier versions. It is empty if there is a code.
     """
 
     operation: Text

@@ -1,7 +1,7 @@
-"""What the files that the work has produced say of it: which requirements are met, what decides, what is unknown. Pure.
+"""Evaluate inspected files against the requirements: what is met, what decides, what is unknown. Pure.
 
-That a file could not be inspected here is no fault of it, and no requirement is met by it. A limit that the file itself
-exceeds (its size, its nesting, the work that opening it takes) is a fault of the file.
+A file that could not be inspected here has no fault and meets no requirement. Exceeding a limit (size, nesting, work to
+open it) is a fault of the file.
 """
 
 import re
@@ -33,7 +33,7 @@ LONGEST_LISTED = 8_000
 LONGEST_BEGINNING = 200
 MOST_ISSUES = 20
 
-# What a file is faulty by though no requirement names it: whoever opens it gets nothing, or something else.
+# Faults that count even without a requirement: the file cannot be used, or is not what its name says.
 DECIDES_ALWAYS = frozenset(
     {FaultCode.OTHER_KIND, FaultCode.OTHER_ENDING, FaultCode.TRUNCATED, FaultCode.UNREADABLE, FaultCode.UNFOLDS}
 )
@@ -42,9 +42,10 @@ NOT_PRODUCED = frozenset({FaultCode.NOT_THERE, FaultCode.TOO_FEW})
 
 @dataclass(frozen=True)
 class FilesChecked:
-    """What the inspected files say of the work.
+    """Evaluation of the inspected files.
 
-    `all_required`: each was submitted as part of what is to be complete. `looked` is what a model saw on them.
+    `all_required`: every file was submitted as part of what must be complete. `looked` holds the visual checks by a
+    model.
     """
 
     inspected: FilesInspected
@@ -56,13 +57,13 @@ class FilesChecked:
         return self.all_required or any(fits(facts.name, one.path) for one in self.required)
 
     def decisive(self, facts: FileFacts) -> list[FileFault]:
-        """The faults of a file that keep the work from passing: all of a required one's, some of any other's."""
+        """Return the file's faults that block a PASS: any fault of a required file, some of others."""
         faults = facts.faults if facts.could_look else ()
         return [one for one in faults if one.code in DECIDES_ALWAYS or self.is_required(facts)]
 
     @property
     def deciding(self) -> tuple[FileAspect, ...]:
-        """What keeps the work from passing: required files that are missing, and faults that decide. Each once."""
+        """Everything that blocks a PASS: missing required files and decisive faults, without duplicates."""
         found = [FileAspect(file=fault.place, fault=fault) for fault in self.inspected.missing]
         found += [
             FileAspect(file=one.name, fault=fault) for one in self.inspected.files for fault in self.decisive(one)
@@ -71,7 +72,7 @@ class FilesChecked:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """One sentence for each required file that was not inspected to its end, and for what nobody saw on one."""
+        """A sentence for each required file not fully inspected, and each undecided visual check."""
         files = (one for one in self.inspected.files if self.is_required(one))
         unread = (one for one in files if not one.is_read and not (one.could_look and one.faults))
         told = (f"{one_line(one.name)} was not inspected: {facts_in_words(one)}." for one in unread)
@@ -79,7 +80,7 @@ class FilesChecked:
 
     @property
     def results(self) -> tuple[RequirementResult, ...]:
-        """One for each requirement that something is known of, and for each other file with a fault that decides."""
+        """A result for each requirement with a known state, and each other file with a decisive fault."""
         results = [self._result(one) for one in self.required]
         for facts in self.inspected.files:
             faults = self.decisive(facts)
@@ -89,7 +90,7 @@ class FilesChecked:
         return tuple(one for one in results if one is not None)
 
     def _result(self, requirement: FileRequirement) -> RequirementResult | None:
-        # What is to be seen on it, no code can tell.
+        # Code cannot check what a file shows.
         expected = required_in_words(requirement.model_copy(update={"shows": ""}))
         files = [one for one in self.inspected.files if fits(one.name, requirement.path)]
         missing = [one for one in self.inspected.missing if one.place == requirement.path]
@@ -104,7 +105,7 @@ class FilesChecked:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """The faults of files that no requirement names, and what files do not show."""
+        """Issues for faults of files that no requirement names, and for failed visual checks."""
         others = [one for one in self.inspected.files if one.could_look and not self.is_required(one)]
         issues = [file_issue(one.name, fault) for one in others for fault in one.faults]
         issues += [
@@ -139,7 +140,7 @@ def file_issue(name: str, fault: FileFault) -> Issue:
 
 
 def with_files(judgement: Judgement, checked: FilesChecked) -> Judgement:
-    """Return the judgement with what the files say against it: a PASS that they contradict is REVISE."""
+    """Return the judgement with the issues of the files. If they block a PASS, it becomes REVISE."""
     report = judgement.requirements
     is_told = report is not None and any(one.kind is RequirementKind.FILE for one in report.results)
     aspects = () if is_told else checked.deciding
@@ -154,9 +155,9 @@ def with_files(judgement: Judgement, checked: FilesChecked) -> Judgement:
 
 
 def against_files(found: Completeness, checked: FilesChecked | None) -> Completeness:
-    """Return the check with what the files say: incomplete by code's word, and never better than the model's.
+    """Return the check combined with the file results, which can only make it worse.
 
-    While something about a required file is unknown, no check says complete.
+    A decisive fault means INCOMPLETE. A check is never COMPLETE while something about a required file is unknown.
     """
     if checked is None:
         return found
@@ -176,7 +177,7 @@ def against_files(found: Completeness, checked: FilesChecked | None) -> Complete
     )
 
 
-# In words, as models and agents are told. Pages have the words of the registry.
+# Texts for models and agents. Pages use the labels of the registry.
 
 
 def _listed(faults: Sequence[FileFault]) -> str:
@@ -199,7 +200,7 @@ def required_in_words(one: FileRequirement) -> str:
 
 
 def facts_in_words(facts: FileFacts) -> str:
-    """Return what was found in a file, on one line, or why nobody could open it."""
+    """Return what was found in a file on one line, or why it could not be opened."""
     if not facts.could_look:
         why = facts.why_not.replace("_", " ") or "no reason is known"
         return one_line(f"it could not be opened: {why}{f' ({facts.lacks})' if facts.lacks else ''}")
@@ -215,7 +216,7 @@ def facts_in_words(facts: FileFacts) -> str:
 
 
 def files_in_frame(checked: FilesChecked) -> str:
-    """Return all that is known of the files, as data in a frame that none of them can close."""
+    """Return everything known about the files, as data in a frame that they cannot close."""
     lines = [f"- {one.place}: {one.in_words}" for one in checked.inspected.missing]
     for facts in checked.inspected.files:
         lines.append(f"- {one_line(facts.name)}: {facts_in_words(facts)}")
@@ -229,7 +230,7 @@ def files_in_frame(checked: FilesChecked) -> str:
     return framed("\n".join(lines) or "(no file was produced)", name="files", most=LONGEST_LISTED)
 
 
-# Files that a model writes into its answer: each in a block of its own, named by its path where the block begins.
+# Files that a model writes into its answer: one code block each, with the path on the opening line.
 
 MOST_WRITTEN = 20
 _BLOCKS = MarkdownIt("zero").enable("fence")
@@ -238,7 +239,7 @@ _BARE = re.compile(r"(?:^|[\s:])([\w./-]*\w\.[A-Za-z0-9]{1,8})(?=\s|$)")
 
 
 def files_written_in(content: str) -> tuple[tuple[str, str], ...]:
-    """Return the paths and texts of the files in an answer; of two with one path the later."""
+    """Return (path, text) of the files in an answer. For a duplicate path, the later file counts."""
     found: dict[str, str] = {}
     for block in _BLOCKS.parse(content):
         named = (_NAMED.search(block.info) or _BARE.search(block.info)) if block.type == "fence" else None

@@ -1,6 +1,6 @@
-"""The codes by which a produced file is spoken of: what it is, what is wrong with it, why nobody looked.
+"""Codes for produced files: format, faults, and reasons why a file was not inspected.
 
-By themselves, and standing on nothing: the sandbox in which files are opened has them too.
+Imports nothing from the project, because the sandbox that opens the files uses this module too.
 """
 
 from enum import StrEnum
@@ -62,7 +62,7 @@ class FaultCode(StrEnum):
 
 
 class WhyNot(StrEnum):
-    """Why a file was not looked into, which says nothing of the file."""
+    """Reason why a file was not inspected. It says nothing about the file."""
 
     NO_SANDBOX = "no_sandbox"
     NO_LIBRARY = "no_library"

@@ -1,6 +1,6 @@
-"""What a file that work has produced must be, what it was found to be by opening it, and what is wrong with it. Pure.
+"""Values for produced files: requirements, facts found by opening a file, and faults. Pure.
 
-Names and claims are never believed: all of a file's facts were found in its own bytes, in the sandbox, within bounds.
+Names and claims are not trusted. All facts come from the file's bytes, read in the sandbox within limits.
 """
 
 import re
@@ -72,10 +72,10 @@ class FileRequirement(Value):
 
 
 def fits(name: str, path: str) -> bool:
-    """Whether a file of this name is meant by the requirement's path; its last part alone will do where that has one.
+    """Return True if a file called `name` satisfies the requirement's `path`.
 
-    Agents name files by the folder that they wrote them to, or by nothing but their names. A path that has signs of a
-    pattern in it, as in `report[1].csv`, means the file of just that name as well.
+    Agents name files by full path or by the last part alone; both match. A path with pattern characters, such as
+    `report[1].csv`, also matches the file of exactly that name.
     """
     name, path = _plain(name), _plain(path)
     if f"/{name}".endswith(f"/{path}") or fnmatchcase(name, path) or fnmatchcase(name, f"*/{path}"):
@@ -85,13 +85,16 @@ def fits(name: str, path: str) -> bool:
 
 
 def _plain(path: str) -> str:
-    """The path without what systems write in ways of their own: accents, case, slashes, white space."""
+    """Return the path without platform differences: Unicode form, case, slashes, white space."""
     spaced = " ".join(unicodedata.normalize("NFC", path).replace("\\", "/").split())
     return unicodedata.normalize("NFC", re.sub(r"^(?:\.?/)+", "", spaced).casefold())
 
 
 class FileFault(Value):
-    """`place` is where in the file (`line 3`, `Sheet1!B2`, `page 2`); `expected` and `actual` fill the code's words."""
+    """A fault of a file. `place` is where (`line 3`, `Sheet1!B2`, `page 2`).
+
+    `expected` and `actual` fill the code's text.
+    """
 
     code: FaultCode
     place: Text = Field(default="", examples=["line 3"])
@@ -100,7 +103,7 @@ class FileFault(Value):
 
     @property
     def in_words(self) -> str:
-        """What is wrong, where, and what was expected and found, as models and programs are told."""
+        """The fault as text for models and programs: what, where, expected and found."""
         words = self.code.value.replace("_", " ")
         words += f" ({one_line(self.place)})" if self.place else ""
         words += f", expected {one_line(self.expected)}" if self.expected else ""
@@ -109,10 +112,9 @@ class FileFault(Value):
 
 
 class FileFacts(Recorded):
-    """What opening a file found. Counts are None where they do not apply, or nobody could tell.
+    """Facts found by opening a file. Counts are None if they do not apply or are unknown.
 
-    `why_not` is a WhyNot where `could_look` is False; `lacks` then names the library, the format, or has the sandbox's
-    own words.
+    If `could_look` is False, `why_not` is a WhyNot. `lacks` then names the library or format, or quotes the sandbox.
     """
 
     name: Text
@@ -145,12 +147,12 @@ class FileFacts(Recorded):
 
     @property
     def is_read(self) -> bool:
-        """Return True if the file was inspected to its end: an unread rest may hold a fault."""
+        """True if the file was inspected to its end. An unread rest may hold a fault."""
         return self.could_look and self.is_whole
 
 
 class FilesInspected(Value):
-    """All files that the work has produced so far, and what of the task's requirements none of them meets."""
+    """All files produced so far, and the task's file requirements that none of them meets."""
 
     files: tuple[FileFacts, ...] = ()
     missing: tuple[FileFault, ...] = ()

@@ -1,11 +1,11 @@
-"""The guards of a completeness check, in code: what a model suggests is carried out only where it passes them all.
+"""Guards of a completeness check: code that accepts or drops each supplement a model suggests.
 
-A model that says "complete" and suggests supplements all the same contradicts itself. Its word that nothing is missing
-stands, as in the second design seed, where supplements are looked at only of what is incomplete: the risk that is
-guarded against here is to do too much. The supplements are kept as dropped, so that a person sees the contradiction.
+A model that says "complete" and still suggests supplements contradicts itself. The work then counts as complete, as in
+the second design seed, which reads supplements of incomplete work only. The guards exist to prevent doing too much.
+Such supplements are stored as dropped, so that reviewers see the contradiction.
 
-What a supplement has to do with the task is told by the words that it quotes from the task and, where an embedding
-model is at hand, by meaning. A tool that changes something has to pass more than one that reads.
+A supplement's relation to the task is judged by the words it quotes from the task. With an embedding model, similarity
+of meaning counts too. Tools that change something must meet stricter thresholds than tools that read.
 """
 
 import re
@@ -40,24 +40,24 @@ LONGEST_REASON = 1_000
 LONGEST_NAME = 64
 LONGEST_TOOL_TEXT = 600
 
-# What is left out for these is not missing any more.
+# Reasons after which the supplement no longer counts as missing.
 SETTLED = frozenset({DropCode.NAMES_NOTHING, DropCode.TWICE, DropCode.DONE_ALREADY})
 
-# In deviations from how like any two texts of work are. Measured on the function-calling requests of BFCL v4: of the
-# tools that are right for a request, 99 in 100 reach the first and 98 the second; of those of other subjects, 51 and 63
-# in 100 do not. A supplement has to be like its quote besides, and the two together reach the sum.
+# In deviations from the similarity of any two work texts. Measured on the function-calling requests of BFCL v4. Of the
+# correct tools for a request, 99 % reach the first and 98 % the second threshold. Of tools for other subjects, 51 % and
+# 63 % do not. A supplement must also be similar to its quote, and both values must reach the sum.
 LEAST_LIKE = 0.0
 LEAST_LIKE_TO_CHANGE = 0.5
 LEAST_LIKE_QUOTE = 0.5
 LEAST_LIKE_QUOTE_TO_CHANGE = 1.0
 LEAST_SUM_TO_CHANGE = 2.5
-# How far a tool that changes something may be behind the one that is most like the operation.
+# Maximum distance of a changing tool to the tool most similar to the operation.
 FARTHEST_BEHIND = 1.0
 
-# The desk's own interpreter serves whatever can be computed, and changes nothing outside of its sandbox.
+# The built-in interpreter serves any computation, and changes nothing outside of its sandbox.
 INTERPRETER = "python"
 
-# What asks for a second time. In a task it is the user's word; in an operation it is the model's, and left out.
+# Phrases that ask for repetition. In a task the user wrote them; in an operation the model did, so they are ignored.
 _AGAIN = re.compile(
     r"\b(?:again|anew|once more|one more time|repeat(?:ed|edly)?|re-?(?:run|send|do|check|try|read)|twice|thrice|daily|"
     r"hourly|weekly|every (?:day|hour|week|month|minute)|(?:two|three|four|five|\d+) times)\b|"
@@ -75,9 +75,9 @@ def guarded(
     settings: CompletenessSettings,
     likeness: Likeness | None = None,
 ) -> Completeness:
-    """What is left of `answer`: supplements that are possible, new and about this work. The rest is told.
+    """Return the result of `answer` with the supplements that are possible, new and about this work.
 
-    `ordered` decides how many of them are carried out; none where the check only looks.
+    The others are listed as dropped. `ordered` decides later how many are carried out.
     """
     aspects = tuple(one.strip()[:LONGEST_ASPECT] for one in answer.missing_aspects if one.strip())[:MOST_ASPECTS]
     made = [ToolCall(tool=one.tool, arguments=one.arguments) for one in history if one.ok and one.arguments is not None]
@@ -121,13 +121,16 @@ class _Sieve:
     seen: set[str] = field(default_factory=set)
 
     def take(self, suggested: SupplementAnswer, *, to_quote: float | None, to_tools: dict[str, float]) -> None:
-        """Keeps what was suggested, or says why not. The likenesses are None and empty where nobody can tell them."""
+        """Keep the suggested supplement, or drop it with a reason.
+
+        `to_quote` is None and `to_tools` empty if similarities are unknown.
+        """
         operation = in_one_line(suggested.operation)
         key = operation_key(operation)
         quote = suggested.quote if stands_in(suggested.quote, self.objective) else ""
         may_repeat = asks_again(suggested.repeat_quote, self.objective)
         named = list(dict.fromkeys(name.strip() for name in suggested.suggested_tools if name.strip()))[:MOST_TOOLS]
-        # By their own names, whatever the case in which the model wrote them.
+        # Use the tools' own names, regardless of the case that the model wrote.
         listed = {tool.name.casefold(): tool for tool in self.tools}
         known = list({tool.name: tool for name in named if (tool := listed.get(name.casefold()))}.values())
         fit = [
@@ -174,7 +177,7 @@ class _Sieve:
         self.dropped.append(Dropped(operation=operation, code=code, parameters=dict(parameters), is_open=is_open))
 
     def _is_said_to_be_done(self, operation: str) -> bool:
-        """Whether it says what a step that worked says, if with a word for once more."""
+        """Return True if `operation` repeats a successful step, ignoring words such as "again"."""
         if any(says_just_the_same(operation, done) for done in self.done):
             return True
         words = _AGAIN.sub(" ", operation)
@@ -194,25 +197,28 @@ def in_one_line(operation: str) -> str:
 
 
 def asks_again(repeat_quote: str, objective: str) -> bool:
-    """Whether these words stand in the task and ask for something to be done more than once."""
+    """Return True if the task contains `repeat_quote` and it asks for repetition."""
     return bool(_AGAIN.search(repeat_quote)) and stands_in(repeat_quote, objective)
 
 
 def compared_with(quote: str, objective: str) -> str:
-    """Return what an operation's meaning is compared with: its quote, or the task where it quotes nothing of it."""
+    """Return the text to compare an operation with: its quote, or the task without a valid quote."""
     return (quote if stands_in(quote, objective) else objective)[:LONGEST_ASPECT]
 
 
 def is_about(operation: str, *, quote: str, objective: str, to_quote: float | None) -> bool:
-    """Return True if the operation has to do with the task: `to_quote` is to its quote, or to the task without one."""
+    """Return True if the operation relates to the task.
+
+    `to_quote` is its similarity to the quote, or to the task if there is no quote.
+    """
     if (quote and to_quote is None) or (to_quote is not None and to_quote >= LEAST_LIKE_QUOTE):
         return True
-    # What a question needs to be answered is often named elsewhere in the task than in the question.
+    # The words that an operation needs may occur elsewhere in the task than in its quote.
     return bool(content_of(operation) & content_of(objective))
 
 
 def is_for(tool: ToolSpec, operation: str, *, quote: str, to_quote: float | None, to_tools: dict[str, float]) -> bool:
-    """Return True if the tool serves the operation. Whether it may act is decided where it is called."""
+    """Return True if the tool serves the operation. Its permission is checked when it is called."""
     if tool.name == INTERPRETER:
         return True
     reads = is_reading(tool.name)
@@ -220,7 +226,7 @@ def is_for(tool: ToolSpec, operation: str, *, quote: str, to_quote: float | None
         return False
     like = to_tools.get(tool.name)
     if like is None or to_quote is None:
-        # Of the operation alone: a quote that fits the tool and not the operation would lend it its words.
+        # Compare the operation alone: a quote that fits the tool but not the operation would add misleading words.
         return bool(content_of(operation) & content_of(text_of(tool, with_parameters=True))) or (reads and bool(quote))
     if reads:
         return like >= LEAST_LIKE
@@ -232,7 +238,7 @@ def is_for(tool: ToolSpec, operation: str, *, quote: str, to_quote: float | None
 
 
 def text_of(tool: ToolSpec, *, with_parameters: bool = False) -> str:
-    """What a tool says of itself: its name in words, its description, and its parameters where it says little else."""
+    """Return the tool's name as words and its description, plus parameters if there is no description."""
     said = f"{re.sub(r'[_\W]+', ' ', tool.name.rsplit('__', 1)[-1])}: {tool.description.strip()}"
     known = tool.parameters.get("properties")
     if isinstance(known, dict) and (with_parameters or not tool.description.strip()):
@@ -241,9 +247,10 @@ def text_of(tool: ToolSpec, *, with_parameters: bool = False) -> str:
 
 
 def left_uncovered(found: Completeness, *, served: Sequence[Supplement]) -> tuple[str, ...]:
-    """The missing aspects that none of the supplements in `served` was for.
+    """Return the missing aspects that no supplement in `served` addresses.
 
-    Where no supplement says which it is for, all count as covered, unless something else was suggested and left out.
+    If no supplement names an aspect, all count as covered. They do not if another suggestion was left open, or if there
+    are more aspects than supplements.
     """
     named = {operation_key(one.missing) for one in found.supplements if one.missing}
     if named:

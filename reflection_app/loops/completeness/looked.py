@@ -1,6 +1,6 @@
-"""What a model that sees found on the files that the work has produced. Pure values.
+"""Values of visual checks: what a vision model found on the produced files. Pure.
 
-A "yes" improves nothing: what code found wrong with a file stands.
+A "yes" never removes a fault that code found.
 """
 
 from decimal import Decimal
@@ -50,10 +50,10 @@ class SeenPage(Value):
 
 
 class Look(Recorded):
-    """One file and one thing that it must show.
+    """A visual check of one file for one required content.
 
-    `pages` were shown, of `pages_in_all` where that is known. `saw` is what the model said is on them. `attachment` is
-    where the project stores the file.
+    `pages` were shown, out of `pages_in_all` if known. `saw` is the model's description of them. `attachment` is where
+    the project stores the file.
     """
 
     file: Text
@@ -73,12 +73,12 @@ class Look(Recorded):
 
     @property
     def is_partial(self) -> bool:
-        """Return True if there are, or may be, pages that nobody looked at."""
+        """True if some pages were not shown, or the number of pages is unknown."""
         return self.pages_in_all is None or len(self.pages) < self.pages_in_all
 
 
 class Looked(Value):
-    """All that was to be looked at; tokens and costs are those of the looks."""
+    """All visual checks of a run's files, with the tokens and cost that they used."""
 
     looks: tuple[Look, ...] = ()
     tokens: int = 0
@@ -86,12 +86,12 @@ class Looked(Value):
 
     @property
     def not_shown(self) -> tuple[Look, ...]:
-        """Where a file does not show what it must."""
+        """The checks in which a file does not show the required content."""
         return tuple(one for one in self.looks if one.holds is Holds.NO)
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """One sentence for each thing of which nobody knows whether a file shows it."""
+        """A sentence for each check without a result."""
         return tuple(
             cut(one_line(f"It is not known whether {one.file} shows this: {one.shows}."), LONGEST_WORDS)
             for one in self.looks
@@ -100,7 +100,7 @@ class Looked(Value):
 
 
 class PageRendered(Value):
-    """The picture made of a page: its size in pixels and bytes. `error` is why there is none."""
+    """A rendered page: its size in pixels and bytes. `error` is why there is none."""
 
     picture: Picture
     attachment: UUID | None = None
@@ -115,7 +115,7 @@ class PagesRendered(Value):
 
 
 class RenderPages(Effect[PagesRendered]):
-    """Make pictures of these pages, each within its bounds, and store them. One that cannot be made fails no effect."""
+    """Render these pages within their bounds and store the pictures. A page that fails does not fail the effect."""
 
     kind = "render_pages"
 

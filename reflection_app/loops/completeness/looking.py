@@ -1,7 +1,7 @@
-"""Files that the work has produced: opened, and shown to a model that sees where they must show something.
+"""Inspection of produced files: open them, and show them to a vision model if they must show something.
 
-Without such a model nobody looks, and the result says so. A look that failed says nothing of the file. What is on a
-picture is data to the model, and the model's answer is data to this code.
+Without a vision model no visual check is made, and the result says so. A failed check says nothing about the file.
+Pictures are data to the model, and its answer is data to this code.
 """
 
 import math
@@ -32,7 +32,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import ModelRole, TaskSpec
 from reflection_app.loops.values import PIXELS_PER_TOKEN, Message, Picture, system, user
 
-# Opening files takes no tokens: a run that is out of time may still see whether they are whole.
+# Opening files costs no tokens, so a run out of time may still check whether they are complete.
 FILES_TIMEOUT_S = 60.0
 HAS_PAGES = frozenset({FileKind.PDF, FileKind.IMAGE})
 MOST_FILES = 8
@@ -49,7 +49,7 @@ LONGEST_TOLD = 1_500
 async def inspect_produced(
     spec: TaskSpec, run: Progress, effect: InspectFiles, *, base: str, all_required: bool = False
 ) -> FilesChecked:
-    """Return what opening the files found, and what a model saw on them. Raises PriceUnknown as any call does."""
+    """Return the facts and visual checks of the files. Raise PriceUnknown like any call."""
     inspected = await run.perform(effect)
     looked = await see_files(spec, run, files=inspected.files, required=effect.requirements, base=base)
     return FilesChecked(inspected, effect.requirements, all_required=all_required, looked=looked)
@@ -58,9 +58,10 @@ async def inspect_produced(
 async def see_files(
     spec: TaskSpec, run: Progress, *, files: Sequence[FileFacts], required: Sequence[FileRequirement], base: str
 ) -> Looked | None:
-    """Return what was seen on the files that must show something; None where none must.
+    """Return the visual checks of the files that must show something, or None if none must.
 
-    What was looked at before in this run, by bytes and words, is not asked again. A limit ends no run here.
+    A check made earlier in this run, of the same bytes and requirement, is reused. Reaching a limit does not end the
+    run.
     """
     tokens, cost_usd, asked = run.tokens, run.cost_usd, 0
     looks: list[Look] = []
@@ -111,7 +112,7 @@ def _pages_in_all(facts: FileFacts) -> int | None:
 
 
 async def _look(run: Progress, facts: FileFacts, shown: Sequence[str], *, key: str) -> list[Look]:
-    """What the model says of one file."""
+    """Return the model's visual checks of one file."""
     last = min(_pages_in_all(facts) or MOST_PAGES, MOST_PAGES)
     pictures = tuple(Picture(sha256=facts.sha256, page=page, max_side_px=MAX_SIDE_PX) for page in range(1, last + 1))
     try:
@@ -148,7 +149,7 @@ async def _look(run: Progress, facts: FileFacts, shown: Sequence[str], *, key: s
 
 
 def within_bounds(pages: Sequence[PageRendered], *, tokens_left: int) -> list[PageRendered]:
-    """Return the first of the pages, as many as one call may hold and the run's tokens are enough for."""
+    """Return as many of the first pages as one call may contain and the run's remaining tokens allow."""
     sent: list[PageRendered] = []
     size = tokens = 0
     for one in pages:
@@ -161,9 +162,9 @@ def within_bounds(pages: Sequence[PageRendered], *, tokens_left: int) -> list[Pa
 
 
 def question(facts: FileFacts, shown: Sequence[str], pages: Sequence[PageRendered]) -> tuple[Message, ...]:
-    """Return what is asked: the pages, what the file must show, and nothing of what others said of it.
+    """Return the messages: the pages and the requirements, without anything others claimed about the file.
 
-    The file's hash stands in it, so that the nonce, which is a hash of this, can stand on none of its pages.
+    They contain the file's hash. The nonce is a hash of the messages, so no page of the file can contain it.
     """
     in_all = _pages_in_all(facts)
     of = f" of {in_all}" if in_all else ""
@@ -184,7 +185,7 @@ def question(facts: FileFacts, shown: Sequence[str], pages: Sequence[PageRendere
 def read_looks(
     answer: "LookAnswer", facts: FileFacts, shown: Sequence[str], sent: Sequence[PageRendered]
 ) -> list[Look]:
-    """Return what the answer comes to. That something is missing is not known while there are pages nobody saw."""
+    """Return the checks in the answer. A "no" becomes CANNOT_TELL while some pages were not shown."""
     pages = tuple(SeenPage(page=one.picture.page, width=one.width, height=one.height) for one in sent)
     looks = []
     for number, one in enumerate(shown, start=1):
@@ -196,11 +197,11 @@ def read_looks(
     return looks
 
 
-# The answer, read strictly where "it shows that" could be invented.
+# The answer, parsed strictly where a false "yes" could slip in.
 
 
 def _holds(value: Any) -> Holds:
-    """One of the three words as models write them. Anything else is asked for again: it may not be guessed."""
+    """Return the answer for `value` in any spelling. Raise ValueError for another word, which must not be guessed."""
     if isinstance(value, bool):
         return Holds.YES if value else Holds.NO
     word = "_".join(str(value).lower().replace("’", "").replace("'", "").split())
@@ -225,7 +226,7 @@ class RequirementSeen(Lenient):
 
 
 class LookAnswer(Lenient):
-    """What a model says of the pictures. "Yes" counts only in an answer that says what it saw, and why."""
+    """A vision model's answer. "Yes" requires a description of the pictures and a reason."""
 
     saw: Said = ""
     requirements: Annotated[tuple[RequirementSeen, ...], BeforeValidator(_listed)]
@@ -242,7 +243,10 @@ class LookAnswer(Lenient):
         return self
 
     def said_of(self, number: int, *, asked: int) -> tuple[Holds, str]:
-        """Return what it says of a requirement, and why. Nothing, or two things, is no answer to it."""
+        """Return the answer to a requirement and its reason.
+
+        None or conflicting answers count as CANNOT_TELL.
+        """
         own = [one for one in self.requirements if one.number == number or (asked == 1 and one.number is None)]
         words = {one.holds for one in own}
         why = " ".join(one.why.strip() for one in own)[:LONGEST_TOLD]

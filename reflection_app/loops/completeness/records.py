@@ -1,4 +1,4 @@
-"""The record of a supplement's tools: how often they completed a task in its project, and what that cost. Pure."""
+"""Record of a supplement's tools: how often they completed a task in the project, and at what cost. Pure."""
 
 from decimal import Decimal
 from typing import Any
@@ -9,9 +9,9 @@ from reflection_app.loops.values import Value
 
 
 class SupplementRecord(Value):
-    """Runs that carried out a supplement with the same tool. `tokens` and `cost_usd` are means per supplement.
+    """Runs that carried out a supplement with the same tool. `tokens` and `cost_usd` are means.
 
-    `cost_usd` is None where some call had no price.
+    Both are per supplement. `cost_usd` is None if a call had no price.
     """
 
     runs: int = Field(ge=1)
@@ -21,18 +21,18 @@ class SupplementRecord(Value):
 
     @property
     def share(self) -> float:
-        """Return the share of runs completed, shrunk toward one half where there are few runs."""
+        """The share of runs completed, shrunk toward one half for few runs: (completed + 1) / (runs + 2)."""
         return (self.completed + 1) / (self.runs + 2)
 
 
 class Records(Value):
-    """One record per supplement, in their order; None where its tools have none."""
+    """One record per supplement, in the same order; None for tools without a record."""
 
     supplements: tuple[SupplementRecord | None, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
     def read_estimates(cls, value: Any) -> Any:
-        """Read what older journals hold in its place as no records: their recorded check is in order already."""
+        """Read the estimates of older journals as no records. Their recorded check is ordered already."""
         listed = value.get("supplements", ()) if isinstance(value, dict) else ()
         return {} if any(isinstance(one, dict) and "costs" in one for one in listed) else value

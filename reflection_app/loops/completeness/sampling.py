@@ -1,4 +1,4 @@
-"""How often runs are checked for completeness: all, a sample drawn at random, or none. Pure values."""
+"""Sampling for completeness checks: check all runs, a random sample, or none. Pure values."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -25,7 +25,7 @@ class CheckArm(StrEnum):
 
 
 class CheckLots(Value):
-    """A number from 0 up to but not 1, drawn for a run, and the share that it was drawn for."""
+    """The random number in [0, 1) drawn for a run, and the share it is compared with."""
 
     share: Chance
     sampled_by: Chance
@@ -33,7 +33,7 @@ class CheckLots(Value):
     @model_validator(mode="before")
     @classmethod
     def read_holdout(cls, value: Any) -> Any:
-        """Read a draw recorded with a hold-out: a run that was held out was not sampled."""
+        """Read a draw recorded with a hold-out: a held-out run counts as not sampled."""
         if not isinstance(value, dict) or "holdout_share" not in value:
             return value
         is_held = value.get("held_by", 1.0) < value["holdout_share"]
@@ -48,7 +48,7 @@ FORMER = frozenset({"enabled", "least_share", "holdout_share", "least_worth", "m
 
 
 def read_former(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings in today's form. A run that drew for a hold-out is read as one that samples."""
+    """Return stored settings in the current form. Former hold-outs become a sampled share."""
     settings = {name: value for name, value in stored.items() if name not in FORMER}
     when, holdout = settings.get("when"), stored.get("holdout_share", 0.0)
     if stored.get("enabled") is False or when == "never":

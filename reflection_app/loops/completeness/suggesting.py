@@ -1,4 +1,4 @@
-"""The answer of a completeness check as a model gives it, read strictly where "complete" could be invented."""
+"""Model answer of a completeness check, parsed strictly where a false "complete" could slip in."""
 
 from typing import Annotated, Any, Self
 
@@ -14,7 +14,7 @@ ALL_PARTS = {"is_complete", "analysis", "missing_aspects", "supplements"}
 
 
 def _supplements(value: Any) -> Any:
-    """A lone supplement is a list of one, a lone text is its operation; null is none."""
+    """Return a list of supplements. A lone object or text becomes a list of one; null becomes an empty list."""
     if value is None:
         return []
     listed = value[:MOST_LISTED] if isinstance(value, list) else [value]
@@ -22,12 +22,15 @@ def _supplements(value: Any) -> Any:
 
 
 def _arguments(value: Any) -> Any:
-    """What is no object that can be kept tells nothing of the call."""
+    """Return the arguments, or {} if `value` is not an object that can be stored."""
     return value if isinstance(value, dict) and not is_too_deep(value) and is_storable(value) else {}
 
 
 class SupplementAnswer(Lenient):
-    """`missing` is the aspect that it serves; `quote` and `repeat_quote` are words of the task."""
+    """A suggested supplement. `missing` is the aspect it serves.
+
+    `quote` and `repeat_quote` are quotations from the task.
+    """
 
     operation: Said
     reason: Said = ""
@@ -39,9 +42,9 @@ class SupplementAnswer(Lenient):
 
 
 class CheckAnswer(Lenient):
-    """What a model says of a history. "Complete" counts only in an answer that is whole and says why.
+    """A model's answer on a history. "Complete" requires all fields and an analysis.
 
-    An answer that was cut off in the middle reads as complete otherwise: what was missing stood in its lost end.
+    Otherwise a truncated answer could read as complete, because the part that names what is missing was cut off.
     """
 
     is_complete: StrictBool

@@ -1,14 +1,14 @@
-"""What a completeness check finds missing is planned and carried out, with the results so far as the context.
+"""Plan and carry out the supplements of a completeness check, with the results so far as context.
 
-After `planThenExecuteStream` of the second design seed. A supplementary plan that cannot be made, and a supplement that
-fails, cost nothing of what was done before: they are recorded as not done, and the answer is told so.
+Source: `planThenExecuteStream` of the second design seed. If the plan or a supplement fails, earlier results are
+unaffected: supplements are recorded as not done, and the answer's prompt names them.
 
-What a step may call is told by facts: the tools that the guards left to its supplement, and no call that was made
-before, whatever the words that ask for it, unless the task itself asks for it again.
+Facts decide which calls a step may make: only tools that the guards left to its supplement, and no call made before.
+The wording of a request does not matter, unless the task itself asks for repetition.
 
-Where all of it worked, the same check looks at the work once more: its word, and no tool's, is that nothing is missing.
-What it still misses is told to the answer; there is no second round. No second look is made where a limit leaves no
-room for one; the tools' word stands then.
+If all supplements worked, the check is repeated once; its result, not the tools' results, decides that nothing is
+missing. What is still missing goes into the answer's prompt. There is no second round. If a limit rules out the second
+check, the tools' results decide.
 """
 
 import re
@@ -44,20 +44,23 @@ PART = "/supplement"
 DRAW = "completeness/draw"
 LONGEST_ERROR = 2_000
 MOST_MISSING = 20
-# What steps and results of a journal say, as tools' errors are kept.
+# Errors of steps and results, stored in journals like the errors of tools.
 NO_STEP = "The supplementary plan has no step for it."
 DONE_ALREADY = "It is done already, and the task does not ask for it to be done again."
 UNFIT_TOOL = "The tool {name!r} is not for it."
 MONEY_SPENT = "What the check and its supplements may cost was reached before it was begun."
 PRICE_UNKNOWN = "What it costs is not known, so the check's limit of money could not be kept."
-# Step ids as the prompt asks for them: s2-save serves the second supplement.
+# Format of step ids that the prompt asks for: s2-save serves the second supplement.
 SERVES = re.compile(r"s(\d{1,3})(?!\d)", re.IGNORECASE)
-# A tool that was suggested says more about what a step is for than a word in common does.
+# A suggested tool is stronger evidence of a step's purpose than a shared word.
 TOOL_WEIGHT = 3
 
 
 async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, number: int) -> None:
-    """Checks the whole history; supplements are carried out and added to `work`, and so is what is missing then."""
+    """Check the whole history, carry out supplements, and add both results to `work`.
+
+    Errors that stop the run are re-raised after the results so far are recorded.
+    """
     settings = spec.completeness
     if settings is None or not spec.tools or not await _is_checked(settings, run, work):
         return
@@ -91,7 +94,7 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
         plan = await make_plan(plan_spec, run, work, number=number, part=PART)
         await carry_out(plan, spec=bounded, run=run, work=work, number=number, part=PART)
     except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
-        # What was tried until here was paid for, and counts with what it cost.
+        # Work up to this point was paid for, so it is recorded with its cost.
         await supplying.record(error=f"The run was stopped: {str(stop).replace('_', ' ')}")
         raise
     except EffectFailed as failure:
@@ -104,7 +107,7 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
 
 
 async def _is_checked(settings: CompletenessSettings, run: Progress, work: Work) -> bool:
-    """Return True if the run is checked. Of a sample it is drawn once; where all runs are checked nothing is drawn."""
+    """Return True if this run is checked. A sample is drawn once; nothing is drawn if all runs are checked."""
     if settings.when is not When.SAMPLED:
         return settings.when is When.ON
     if work.check_arm is None:
@@ -114,9 +117,9 @@ async def _is_checked(settings: CompletenessSettings, run: Progress, work: Work)
 
 @dataclass
 class Supplying:
-    """Supplements of a check while they are carried out: what their steps may call and cost, and what they did.
+    """Supplements in progress: which calls their steps may make, their cost limit, and their results.
 
-    `began` is what the run had spent, and called without a price, when the check began.
+    `began` is the run's cost in USD and number of unpriced calls when the check began.
     """
 
     found: Completeness
@@ -135,7 +138,7 @@ class Supplying:
         self.spent = (run.tokens, run.cost_usd, run.active_s, run.unpriced_calls)
 
     def money_spent(self) -> DropCode | None:
-        """Return why nothing more may be begun, if so. What has no price may cost anything."""
+        """Return why no further step may start, or None. A call without a price counts as unlimited."""
         most, (cost_usd, unpriced) = self.settings.max_cost_usd, self.began
         if most is None:
             return None
@@ -144,7 +147,7 @@ class Supplying:
         return DropCode.MONEY_SPENT if self.run.cost_usd - cost_usd >= most else None
 
     def stops(self, step: PlanStep) -> str:
-        """Return why the step is not begun; empty where it may be."""
+        """Return why the step must not start, or ""."""
         code = self.money_spent()
         if code is None:
             return ""
@@ -152,20 +155,20 @@ class Supplying:
         return PRICE_UNKNOWN if code is DropCode.PRICE_UNKNOWN else MONEY_SPENT
 
     def refusal(self, step: PlanStep, call: ToolCall) -> str:
-        """Return why the step must not make this call; empty where it may."""
+        """Return why the step must not make this call, or ""."""
         supplements = self.found.supplements
         served = supplements[served_by(step, supplements, place=len(supplements))]
         if call.tool not in served.allowed_tools:
             return UNFIT_TOOL.format(name=call.tool)
         if not served.may_repeat and self.work.made.holds(call, tools=self.tools):
-            # What was changed stands in the record. What was read before may be another thing than what is missing.
+            # The record proves what was changed. An earlier read may concern something other than what is missing.
             if not is_reading(call.tool):
                 self.done_already.add(step.id)
             return DONE_ALREADY
         return ""
 
     async def record(self, *, error: str) -> SupplementsRun:
-        """How the supplements went, recorded."""
+        """Record and return the results of the supplements."""
         run, work, found = self.run, self.work, self.found
         tokens, cost_usd, active_s, unpriced = self.spent
         results = results_of(
@@ -183,7 +186,7 @@ class Supplying:
         worked = not error and not _failed(results) and not left_uncovered(found, served=found.supplements)
         has_room = run.exceeded() is None and self.money_spent() is None
         looks_again = self.settings.look_again and worked and used and has_room
-        # What the files lack, only opening them anew can tell to be mended, which a second look does.
+        # Only inspecting the files again, as a second check does, can show that their faults are repaired.
         of_files = bool(found.faulty_files or (found.looked and found.looked.not_shown))
         done = SupplementsRun(
             attempt=self.number,
@@ -198,7 +201,7 @@ class Supplying:
 
 
 def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tuple[str, ...]:
-    """What the answer must not pretend to: what was not carried out, or not at all planned for."""
+    """Return what the answer must not claim as done: what failed, and what no supplement covered."""
     if found.state is not CheckState.INCOMPLETE:
         return ()
     of_files = tuple(f"{one.file}: {one.fault.in_words}" for one in found.faulty_files)
@@ -225,10 +228,10 @@ def results_of(
     done_already: Collection[str] = (),
     not_begun: Mapping[str, DropCode] | None = None,
 ) -> tuple[SupplementResult, ...]:
-    """How each supplement went. What was spent beyond the steps, on the plan, is shared out evenly.
+    """Return the result of each supplement. Planning costs beyond the steps are split evenly.
 
-    `done_already` are the steps whose call was made before, `not_begun` those that there was no money for. Where some
-    call had no price, no supplement's cost is known, since they share the plan.
+    `done_already` holds ids of steps whose call was made before, `not_begun` of steps stopped by the cost limit. If any
+    call had no price, no supplement's cost is known, because all share the plan.
     """
     not_begun = not_begun or {}
     steps: dict[int, list[StepRun]] = defaultdict(list)
@@ -263,7 +266,10 @@ def results_of(
 
 
 def served_by(step: PlanStep, supplements: Sequence[Supplement], *, place: int) -> int:
-    """Which supplement a step is for: as its id says, else by tool and words, else by its place in the plan."""
+    """Return the index of the supplement that a step serves.
+
+    The step's id decides, else tool and shared words, else its position in the plan.
+    """
     match = SERVES.match(step.id)
     if match and 1 <= int(match[1]) <= len(supplements):
         return int(match[1]) - 1

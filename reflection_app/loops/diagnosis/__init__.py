@@ -1,1 +1,1 @@
-"""Diagnosing failed calls of tools: what went wrong, of which type it is, and what to do about it."""
+"""Diagnosis of failed tool calls: the error type, its cause, and the remedy."""

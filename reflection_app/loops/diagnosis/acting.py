@@ -1,8 +1,8 @@
-"""Acting on diagnoses: a tool is called, and what fails is called again the way that its diagnosis says.
+"""Call tools and act on diagnoses: a failed call is repeated as its diagnosis says.
 
-No call is repeated blindly. What failed is called with the parameters of its diagnosis, or with those that the actor
-finds with the diagnosis in view; the same call is made again after a delay or once a person has granted what was
-missing. A call that failed twice in a row is not made a third time, unless a person says so.
+No call is repeated blindly. A retry uses the parameters of the diagnosis, or new ones that the actor chooses with the
+diagnosis shown. The same call is repeated only after a delay, or after a reviewer granted what was missing. A call that
+failed twice in a row is not made a third time unless a reviewer allows it.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ NO_PERMISSION = ErrorType.PERMISSION_DENIED
 
 
 class Skipped(EffectFailed):
-    """The work goes on without this call, by its diagnosis or by a person's word."""
+    """The work goes on without this call, because of its diagnosis or a reviewer's decision."""
 
 
 class Refused(Skipped):
@@ -41,7 +41,7 @@ class Refused(Skipped):
 
 
 class GivenUp(EffectFailed):
-    """A person ended the work that needs this call."""
+    """A reviewer ended the work that needs this call."""
 
 
 async def call_with_diagnosis(
@@ -58,16 +58,16 @@ async def call_with_diagnosis(
     refusal: Callable[[ToolCall], str] | None = None,
     purpose: str = "",
 ) -> list[Try]:
-    """All tries of one call, the last of which worked or was one too many. Every failed one has its diagnosis.
+    """Make a call with retries and return all tries. Every failed try has its diagnosis.
 
-    `first` is the call to begin with; without it the actor chooses one of `tools` for `task`. `fallbacks` are tools
-    that a diagnosis may switch to besides. `base` begins the keys of all effects: `{base}/call`, `{base}/call-2`, …
-    Calls that were carried out are added to `made`. A call for which `refusal` has a reason is not made. `purpose` is
-    shown to the reviewer if the call needs one.
+    `first` is the call to start with; without it the actor chooses one of `tools` for `task`. `fallbacks` are further
+    tools that a diagnosis may switch to. `base` prefixes the keys of all effects: `{base}/call`, `{base}/call-2`, …
+    Executed calls are added to `made`. A call for which `refusal` returns a reason is not made. `purpose` is shown to
+    the reviewer if the call needs one.
 
-    Raises Refused there. Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step
-    failed, and the work can go on), GivenUp where a person ends all of it, and as every effect does LimitReached,
-    EffectTimedOut, EffectFailed.
+    Raise Refused for such a call. Raise Skipped, NothingNew or NoUsableAnswer if no further call makes sense: the step
+    failed, and the work can continue. Raise GivenUp if a reviewer ends the work, and LimitReached, EffectTimedOut or
+    EffectFailed like every effect.
     """
     calls = Calls(
         run,
@@ -90,10 +90,10 @@ async def call_with_diagnosis(
 
 @dataclass
 class Calls:
-    """One call on its way to working: its tries so far, and what is to be done next.
+    """State of one call and its retries.
 
-    `key` names what belongs to a try by its number, `attempt` the attempt of the run that the try is part of.
-    `tools` are those that the actor may choose among at present.
+    `key` returns the effect key for a purpose and try number, `attempt` the run's attempt that a try belongs to.
+    `tools` are those that the actor may currently choose from.
     """
 
     run: Progress
@@ -102,7 +102,7 @@ class Calls:
     key: Callable[[str, int], str]
     attempt: Callable[[int], int]
     fallbacks: tuple[ToolSpec, ...] = ()
-    # An outside agent waits for itself, and nobody knows how long it did.
+    # An external agent waits on its own, and the duration is unknown.
     is_agents: bool = False
     made: CallsMade | None = None
     refusal: Callable[[ToolCall], str] | None = None
@@ -117,13 +117,16 @@ class Calls:
         self.known_tools = {tool.name: tool for tool in (*self.fallbacks, *self.tools)}
 
     async def make(self, call: ToolCall, number: int) -> Try:
-        """What became of the call. Raises Refused, but not for a call of these tries that is repeated."""
+        """Make the call and return the try. Raise Refused if it must not be made.
+
+        A repetition of one of these tries is not checked against `refusal` again.
+        """
         earlier = next((tried for tried in self.tries if tried.call == call), None)
         if earlier is None and self.refusal is not None and (why := self.refusal(call)):
             raise Refused(why)
-        # Where no answer came back to this very call, nobody knows if it was carried out: it is repeated under the key
-        # of its first try. What was answered, if only by an error, is asked anew: services that keep answers by key
-        # would repeat the error.
+        # If this very call got no reply, it may have been executed, so it is repeated under the key of its first try. A
+        # call that was answered, even with an error, gets a new key: services that store replies by key would repeat
+        # the error.
         unheard = [place for place, tried in enumerate(self.tries, 1) if tried.call == call and tried.is_unheard]
         try:
             tried = await try_call(
@@ -133,7 +136,7 @@ class Calls:
                 key=self.key("call", number),
                 attempt=self.attempt(number),
                 repeats=self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else "",
-                # The same call again, which failed: another tool or other arguments need a ground of their own.
+                # A repeated failed call keeps its ground. Another tool or other arguments need a new one.
                 ground=earlier.ground if earlier is not None else None,
                 purpose=self.purpose,
             )
@@ -144,9 +147,9 @@ class Calls:
         return tried
 
     async def close(self, tried: Try, number: int, *, is_last: bool) -> Try:
-        """The try, kept with its diagnosis where it failed; it also shows how what was done about the one before went.
+        """Record the outcome of the last fix, diagnose a failed try, and return the try.
 
-        Where it is the last, only remembered fixes and rules diagnose it, unless it repeats the one before.
+        The last try is diagnosed only by remembered fixes and rules, unless it repeats the one before.
         """
         if self.tries and (before := self.tries[-1].diagnosis) is not None:
             place = self.key("call", number - 1)
@@ -180,9 +183,9 @@ class Calls:
         return tried
 
     async def next_call(self, number: int) -> ToolCall:
-        """The call to make as try `number`, after all that its diagnosis wants done before.
+        """Return the call for try `number`, after the waiting or review that the diagnosis demands.
 
-        Raises Skipped and GivenUp where there is none, NothingNew where the actor has none that is new.
+        Raise Skipped or GivenUp if there is none, and NothingNew if the actor proposes no new one.
         """
         if self.tries:
             await self.get_ready(number)
@@ -200,7 +203,7 @@ class Calls:
         )
 
     async def get_ready(self, number: int) -> None:
-        """Asks the person and waits, as the diagnosis of the last try says. Raises Skipped or GivenUp."""
+        """Request a review and wait, as the last diagnosis demands. Raise Skipped or GivenUp."""
         tried, place = self.tries[-1], self.key("call", number - 1)
         diagnosis = tried.known_diagnosis
         action, self._waited_s, self._may_repeat = diagnosis.action, 0.0, False
@@ -210,7 +213,7 @@ class Calls:
         self.run.check_limits()
         if action.remedy is Remedy.ASK_PERSON and not (self.is_agents and diagnosis.error_type is not NO_PERMISSION):
             if not tried.was_called:
-                # No permission would help.
+                # The call was never made, so no permission would help.
                 raise Skipped(given_up(tried))
             question, attempt = permission_for(tried), self.attempt(number - 1)
             answer = await self.run.ask_person(AskPerson(key=f"{place}/permission", question=question, attempt=attempt))
@@ -220,7 +223,8 @@ class Calls:
                 raise Skipped(f"{answer.by or 'A person'} decided to go on without it. {given_up(tried)}")
             self._may_repeat = True
         elif action.remedy is Remedy.SWITCH_TOOL:
-            # A remembered tool that changes something is one of the others: the actor chooses it or not.
+            # A remembered tool that changes something is not applied directly. The actor may choose it among the
+            # others.
             fallback = self.known_tools.get(action.fallback_tool or "")
             is_remembered = diagnosis.source is Source.FIX_PAIR
             if fallback is not None and is_remembered and not is_reading(fallback.name):
@@ -243,5 +247,5 @@ class Calls:
             self._waited_s = action.retry_delay_seconds
 
     def may_repeat(self, call: ToolCall) -> bool:
-        """Whether the very call that failed last may be made again."""
+        """Return True if the call that failed last may be made again unchanged."""
         return self._may_repeat and self.tries[-1].was_called and call == self.tries[-1].call

@@ -1,4 +1,4 @@
-"""Diagnoses by the table of rules, and by fixes that are remembered. Pure: equal calls get equal diagnoses."""
+"""Diagnosis by the rule table and by remembered fixes. Pure: equal calls get equal diagnoses."""
 
 import math
 import re
@@ -24,14 +24,15 @@ from reflection_app.loops.diagnosis.param_changes import carried_over, in_words
 from reflection_app.loops.diagnosis.rules import BY_MEANING, RULES, Change, Facts, Rule
 from reflection_app.loops.storable import storable
 
-# Signatures of errors, in which alike errors are equal, and the clauses that tell one at a glance.
+# Error signatures, equal for similar errors, and their first clauses as a summary
 
 LONGEST_SIGNATURE = 300
 MOST_SYMPTOMS = 5
 LONGEST_SYMPTOM = 60
 NOTHING_SAID = "(nothing said)"
 
-# One pass, the first that fits at a place wins. Codes stay: they tell errors apart. All repeats are bounded.
+# One pass; at each place the first alternative wins. Codes are retained, as they distinguish errors. Repeats are
+# bounded.
 _VARIABLE = re.compile(
     r"""
       (?P<kept>\b(?:http(?:/\d(?:\.\d)?)?(?:\ (?:status|error|code))?|status(?:[ _]?code)?
@@ -64,9 +65,9 @@ _CLAUSE_END = re.compile(r"(?<![.,;:!?])[.,;:!?]++(?=\s|$|[\u3400-\u9fff])|\s[-�
 
 
 def signature_of(error: str, *, tool: str = "") -> str:
-    """The error with all that varies from call to call replaced by placeholders; at most 300 characters.
+    """Return the error with variable parts replaced by placeholders; at most 300 characters.
 
-    `tool` is the failed tool's name, which says nothing in its own errors. Codes stay, as do the words in any language.
+    `tool` is the failed tool's name, which is replaced too. Codes and words in any language are retained.
     """
     text = telling_text(error)
     name = tool.strip().casefold()
@@ -77,7 +78,7 @@ def signature_of(error: str, *, tool: str = "") -> str:
 
 
 def symptoms_of(error: str) -> tuple[str, ...]:
-    """Return the first clauses of the error's signature, which tell it at a glance and hold no values."""
+    """Return the first clauses of the error's signature: a summary without values."""
     clauses = (clause.strip()[:LONGEST_SYMPTOM] for clause in _CLAUSE_END.split(signature_of(error)))
     return tuple(islice(dict.fromkeys(filter(None, clauses)), MOST_SYMPTOMS)) or (NOTHING_SAID,)
 
@@ -100,7 +101,7 @@ RAISED = {
     FailureSeverity.MEDIUM: FailureSeverity.HIGH,
     FailureSeverity.HIGH: FailureSeverity.HIGH,
 }
-# "try again in 1m30s", "retry after 60 seconds", "请在 60 秒后重试"
+# Matches "try again in 1m30s", "retry after 60 seconds", "请在 60 秒后重试"
 _WAIT = re.compile(
     r"(?:(?:try|retry|again|wait|available|resets?|reset)[a-z ]{0,20}(?:in|after|for)"
     r"|retry-after:?|请(?:在|于|等待)?)\s?"
@@ -110,7 +111,7 @@ _WAIT = re.compile(
 
 
 def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
-    """The diagnosis of the first rule that fits; None where none does."""
+    """Return the diagnosis of the first matching rule, or None."""
     text = telling_text(failed.error)
     status = failed.status if failed.status is not None else status_in(text)
     facts = Facts(text, status, failed.failure, is_reading_page(failed.tool, failed.params))
@@ -121,8 +122,8 @@ def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
 def is_fact(ruled: Diagnosis, failed: FailedCall) -> bool:
     """Return True if no classifier may overrule this rule.
 
-    A rule can be final by the table. That a tool does not exist is a fact where its name is missing from the list of
-    tools, or where no list was sent and the error names it.
+    The table marks some rules as final. The rule for a nonexistent tool is a fact if the name is missing from the list
+    of tools. Without a list, it is a fact if the error names the tool.
     """
     if ruled.rule != NO_SUCH_TOOL:
         return _BY_ID[ruled.rule].is_final
@@ -131,7 +132,7 @@ def is_fact(ruled: Diagnosis, failed: FailedCall) -> bool:
 
 
 def diagnose_by_meaning(failed: FailedCall, judged: JudgedRemedy) -> Diagnosis:
-    """The diagnosis by what the error means, with what code can compute of the remedy for this call."""
+    """Return the diagnosis for the classified meaning, with the corrective action that code can compute."""
     text = telling_text(failed.error)
     facts = Facts(text, failed.status, failed.failure, is_reading_page(failed.tool, failed.params))
     rule = BY_MEANING[judged.remedy].model_copy(update={"error_type": judged.error_type})
@@ -149,7 +150,7 @@ def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
     action = CorrectiveAction(remedy=rule.remedy, action=rule.action, modified_params=params, alternative=alternative)
     match rule.remedy:
         case Remedy.RETRY_LATER if failed.is_repeated and facts.is_reading_page:
-            # One page of many.
+            # It is one page of many, so skipping it is acceptable.
             action = action.model_copy(
                 update={
                     "remedy": Remedy.SKIP,
@@ -159,10 +160,10 @@ def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
                 }
             )
         case Remedy.RETRY_LATER:
-            # What is asked for a second time in vain is asked for even later.
+            # A repeated failure waits longer.
             requested_s = _requested_delay_s(failed, facts.text)
             delay_s = requested_s if requested_s is not None else rule.delay_s or USUAL_DELAY_S
-            # A spent quota is not renewed because a service says "retry in a second" about its rate.
+            # A spent quota is not renewed because a service says "retry in a second" about its rate limit.
             delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
             words = f"{action.action} {STILL}" if failed.is_repeated and params is None else action.action
             action = action.model_copy(update={"retry_delay_seconds": _bounded(delay_s, failed), "action": words})
@@ -183,10 +184,10 @@ def _by_rule(rule: Rule, failed: FailedCall, facts: Facts) -> Diagnosis:
 
 
 def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
-    """Return the remembered action, applied to the present parameters.
+    """Return the remembered action, applied to the current parameters.
 
-    Parameters that put this very call right come first, then what the fix changed of other calls, then what code can
-    compute. A tool that is no longer there is not switched to.
+    Parameters that fixed this very call come first, then changes learned from other calls, then computed ones. The
+    action does not switch to a tool that no longer exists.
     """
     ruled = diagnose_by_rules(failed)
     action = known.action
@@ -225,16 +226,16 @@ def _is_usable(params: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
 
 
 def _bounded(delay_s: float, failed: FailedCall) -> float:
-    """Longer where the same call failed twice in a row, and never longer than makes sense."""
+    """Return the delay in seconds, doubled if the call failed twice in a row, at most LONGEST_DELAY_S."""
     return min(max(2 * delay_s, SHORTEST_AGAIN_S) if failed.is_repeated else delay_s, LONGEST_DELAY_S)
 
 
 def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | None) -> CorrectiveAction:
-    """With the other tool, and with these parameters where it takes them."""
+    """Return the action with the fallback tool, and with these parameters if that tool accepts them."""
     tool = next((tool for tool in failed.tools if tool.name == fallback), None)
     if tool is None:
         return action.model_copy(update={"fallback_tool": None, "modified_params": None})
-    # It gets the same parameters if its schema names them all and is not broken by them.
+    # The same parameters are used only if the tool's schema knows all of them and they are valid.
     takes = failed.params.keys() <= known_properties(tool.parameters).keys()
     params = dict(failed.params) if takes and _is_usable(failed.params, tool.parameters) else None
     words = action.action if tool.name in action.action else f"{action.action} Use {tool.name}."
@@ -242,7 +243,10 @@ def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | N
 
 
 def _requested_delay_s(failed: FailedCall, text: str) -> float | None:
-    """How long the service wants to be left alone: by its Retry-After, else by its words."""
+    """Return the delay in seconds that the service asks for, by Retry-After or else by its text.
+
+    Return None if it asks for none.
+    """
     stated_s = failed.retry_after_s
     if stated_s is not None and not math.isnan(stated_s) and stated_s >= 0:
         return min(stated_s, LONGEST_DELAY_S)

@@ -1,4 +1,4 @@
-"""Failed calls, their diagnosis and the corrective action, after "structured reflection" of the third design seed."""
+"""Failed calls, diagnoses and corrective actions. Source: "structured reflection" of the third design seed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,10 +39,10 @@ class Remedy(StrEnum):
 
 
 class CorrectiveAction(Value):
-    """`action` says it in words. `modified_params` is None where other parameters are needed that nobody knows yet.
+    """What to do about a failed call; `action` is the description.
 
-    `carried_over` says what of a fix pair was done to them ("limit: 500 → 100"); it is empty where the pair is known
-    in words alone.
+    `modified_params` is None if other parameters are needed but unknown. `carried_over` lists the changes of a fix pair
+    that were applied to them ("limit: 500 → 100"). It is empty if the pair holds a description only.
     """
 
     remedy: Remedy
@@ -68,7 +68,7 @@ class Source(StrEnum):
 
 
 class FailedCall(Value):
-    """A call that failed, as it is diagnosed. `tools` are those that could be called instead."""
+    """A failed call to diagnose. `tools` are those that could be called instead."""
 
     tool: str = Field(min_length=1, max_length=200)
     params: dict[str, JsonValue] = Field(default_factory=dict)
@@ -83,7 +83,7 @@ class FailedCall(Value):
     def of(
         cls, call: ToolCall, result: ToolResult, *, tools: tuple[ToolSpec, ...] = (), is_repeated: bool = False
     ) -> "FailedCall":
-        """The failed call of a loop. What the tool said beside its error is part of the error."""
+        """Return the failed call of a loop. The error includes other output of the tool."""
         error = "\n".join(text for text in (result.error, result.content) if text.strip())
         return cls(
             tool=call.tool,
@@ -97,15 +97,15 @@ class FailedCall(Value):
         )
 
     def schema_of(self, name: str) -> dict[str, Any]:
-        """Return the JSON Schema of a listed tool's parameters; empty if nothing is known of it."""
+        """Return the JSON Schema of a listed tool's parameters, or {} if unknown."""
         return next((tool.parameters for tool in self.tools if tool.name == name), {})
 
 
 class Diagnosis(Value):
-    """`signature` is the error in a form in which alike errors are equal (diagnose.signature_of).
+    """A diagnosis. `signature` is the error in a form that is equal for similar errors (diagnose.signature_of).
 
-    `rule` names the rule of the table that fitted, `fix_pair` the pair that was remembered. `sureness`, from 0 to 1, is
-    that of a diagnosis by meaning.
+    `rule` is the id of the matching rule, `fix_pair` the id of the remembered pair. `sureness` is the confidence, from
+    0 to 1, of a diagnosis by meaning.
     """
 
     error_type: ErrorType
@@ -121,7 +121,7 @@ class Diagnosis(Value):
 
 
 class DiagnosedFailure(Value):
-    """A failed call with its diagnosis. `place` names the failure within its run: the key of the failed call's step."""
+    """A failed call with its diagnosis. `place` is the key of the failed call's step within the run."""
 
     place: str
     attempt: int | None = None
@@ -136,7 +136,7 @@ class ParamChangeKind(StrEnum):
     DROPPED = "dropped"
     ADDED = "added"
     REPLACED = "replaced"
-    # Of older versions, and not made again.
+    # Written by older versions only.
     SHORTENED = "shortened"
     WRITTEN = "written"
     OTHER = "other"
@@ -145,8 +145,8 @@ class ParamChangeKind(StrEnum):
 class ParamChange(Value):
     """One change that a fix made to the field at `path`.
 
-    `to` is the field that the value was moved to. `before` and `after` are the field's values. `how` is of older
-    versions.
+    `to` is the field that the value was moved to. `before` and `after` are the field's values. `how` was written by
+    older versions.
     """
 
     kind: ParamChangeKind
@@ -158,10 +158,10 @@ class ParamChange(Value):
 
 
 class KnownFix(Value):
-    """A fix that worked before on the same tool with the same signature.
+    """A fix that worked before on the same tool and signature.
 
-    `action` has `modified_params`, to be put over the call's own, only where the very same call was put right.
-    `learned` is what the fix changed of other calls' parameters, each time it worked, the newest first.
+    `action` has `modified_params`, to be merged into the call's own, only if this very call was fixed. `learned` lists
+    the parameter changes that the fix made to other calls, one entry per success, newest first.
     """
 
     fix_pair: str
@@ -174,9 +174,9 @@ class KnownFix(Value):
 
 
 class JudgedRemedy(Value):
-    """What is to be done by what the error means: how sure each remedy is, from 0 to 1, and the likeliest type.
+    """Remedy by the error's meaning: a confidence from 0 to 1 per remedy, and the most likely error type.
 
-    `is_sure`: no model has to be asked. `is_exact`: the rule that fits was hardly ever wrong, and stands.
+    `is_sure`: no model needs to be asked. `is_exact`: the matching rule was almost never wrong, so it applies.
     """
 
     sureness: dict[Remedy, float]
@@ -186,14 +186,14 @@ class JudgedRemedy(Value):
 
     @property
     def remedy(self) -> Remedy:
-        """The one that is right most likely."""
+        """The remedy with the highest confidence."""
         return max(self.sureness, key=lambda one: self.sureness[one])
 
 
 class FixRecall(Value):
-    """What the memory of fixes holds for a failure; nothing where `known` is None.
+    """Result of looking up fixes for a failure; `known` is None if there is none.
 
-    `judged` is None where there is no model for vectors, or it gave none in time. Journals of older versions hold more.
+    `judged` is None if no embedding model is available or none answered in time. Older journals hold more fields.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -203,9 +203,9 @@ class FixRecall(Value):
 
 
 class FixOutcome(Value):
-    """How what was done about a failure went. `params` and `tool` are those of the call that worked, or did not.
+    """Outcome of a fix. `params` and `tool` are those of the call that followed, whether it worked or not.
 
-    What is left out was done as advised.
+    Empty fields mean that the advice was followed.
     """
 
     place: str = ""
@@ -216,7 +216,7 @@ class FixOutcome(Value):
     delay_s: float | None = None
 
 
-# The quality checklist of a diagnosed failure, after the third design seed. Every check is computed.
+# Quality checklist of a diagnosed failure, from the third design seed. Every check is computed.
 
 
 class FailureChecklist(Value):
@@ -232,7 +232,7 @@ class FailureChecklist(Value):
 def checklist_of(
     *, tool: str, params: Any, error_type: str, action: Mapping[str, Any] | None, worked: bool | None
 ) -> FailureChecklist:
-    """The checks, on what is kept. An action is concrete where it says more than its kind."""
+    """Return the checklist of a stored failure. An action is concrete if it says more than its type."""
     action = action or {}
     details = ("modified_params", "fallback_tool", "retry_delay_seconds", "alternative")
     is_concrete = bool(str(action.get("action", "")).strip()) and any(action.get(name) for name in details)
@@ -245,18 +245,18 @@ def checklist_of(
     )
 
 
-# What of a fix may be shown, and to whom: values of parameters may be secrets, their names are not.
+# What of a fix may be shown: values of parameters may be secrets, their names are not.
 
 HIDDEN = "…"
-# Shorter texts are words of everyday, and taking them out would leave no sentence readable.
+# Shorter texts are everyday words; hiding them would make every sentence unreadable.
 SHORTEST_HIDDEN = 8
-# Of a page of some hundred failures, each with thousands of values, every one would be looked for in every text.
+# Bounds the work: a page of hundreds of failures would search every text for thousands of values each.
 MOST_VALUES = 200
 
 
 @dataclass(frozen=True)
 class ChangedParam:
-    """One parameter that a fix changes. `was_there` and `is_there` tell one that is added or left out."""
+    """A parameter that a fix changes. `was_there` and `is_there` are False if it is added or removed."""
 
     name: str
     before: Any
@@ -266,7 +266,7 @@ class ChangedParam:
 
 
 def changed_params(before: Mapping[str, Any], after: Mapping[str, Any] | None) -> tuple[ChangedParam, ...]:
-    """What differs between two sets of parameters; nothing where there is no second one."""
+    """Return the differences between two sets of parameters, or () if there is no second one."""
     if after is None:
         return ()
     return tuple(
@@ -277,7 +277,7 @@ def changed_params(before: Mapping[str, Any], after: Mapping[str, Any] | None) -
 
 
 def without_values(texts: Sequence[str], *params: Mapping[str, Any] | None) -> list[str]:
-    """`texts` with every longer value of `params` taken out. Where these are too many, nothing is shown."""
+    """Return `texts` with every longer value of `params` hidden. If there are too many, hide all of it."""
     written = (str(value).strip() for mapping in params for value in leaves(mapping) if not isinstance(value, bool))
     longer = (value for value in written if len(value) >= SHORTEST_HIDDEN)
     values = set(islice(longer, MOST_VALUES + 1))

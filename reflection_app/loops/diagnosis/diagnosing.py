@@ -1,7 +1,7 @@
-"""Finding out why a call failed: remembered fixes first, then the rules, then a model, and at last nobody's word.
+"""Diagnose failed calls: by remembered fixes first, then by rules, then by a model.
 
-Every failure is kept with its diagnosis, whatever the model says: an answer that cannot be used, a model that fails
-and a limit that is reached all leave the failure diagnosed as far as it goes.
+Every failure is stored with a diagnosis. An unusable answer, a failing model or a reached limit leaves it with source
+NONE or a guess.
 """
 
 import json
@@ -47,13 +47,13 @@ from reflection_app.loops.tool_calls import ToolCall, is_too_deep
 from reflection_app.loops.tool_tries import LONGEST_ARGUMENTS, LONGEST_FAILURE, Try, describe
 from reflection_app.loops.values import Message, system, user
 
-# What a model says of a failed call, and as much of it as can be acted on.
+# Model diagnosis, reduced to what can be acted on.
 #
-# Nothing of it is taken on trust: a tool that is not there, parameters that failed before and delays beyond all bounds
-# are left out, and what is to be done is told by code from what remains.
+# Nothing in it is trusted. Unknown tools, parameters that failed before, and delays beyond all limits are removed. Code
+# then derives the remedy from the rest.
 
 LARGEST_PARAMS = 20_000
-# As in the design seed, where a delay is left open.
+# As in the design seed, for answers without a delay.
 USUAL_DELAY_S = 3.0
 DIAGNOSIS_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -77,13 +77,13 @@ def _name(value: Any) -> Any:
 
 
 def _remedy(value: Any) -> Any:
-    """None for what is no remedy: the type of the error decides then."""
+    """Return None for an unknown remedy; the error type then decides."""
     name = _name(value)
     return name if isinstance(name, str) and name in set(Remedy) else None
 
 
 class ModelDiagnosis(Lenient):
-    """A model's diagnosis, as it was asked for."""
+    """A model's diagnosis, in the requested form."""
 
     error_type: Annotated[ErrorType, BeforeValidator(_name)]
     remedy: Annotated[Remedy | None, BeforeValidator(_remedy)] = None
@@ -106,20 +106,20 @@ class ModelDiagnosis(Lenient):
 
 
 def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
-    """The diagnosis with what can be acted on of what the model answered."""
+    """Return the diagnosis with the usable parts of the model's answer."""
     others = {tool.name for tool in failed.tools if tool.name != failed.tool}
     fallback = (answer.fallback_tool or "").strip()
     fallback = fallback if fallback in others else ""
     params = answer.modified_params if fallback or answer.modified_params != failed.params else None
-    # The model's delay where it is one, and never shorter than what the service itself asked for.
+    # The model's delay if it is valid, and never shorter than the service requested.
     wanted_s = answer.retry_delay_seconds
     delay_s = wanted_s if wanted_s is not None and math.isfinite(wanted_s) and wanted_s > 0 else None
     if delay_s is not None or failed.retry_after_s:
         delay_s = min(max(delay_s or 0.0, failed.retry_after_s or 0.0), LONGEST_DELAY_S)
-    # What was named, as far as it can be done; where nothing was, what the type of the error comes down to.
+    # The remedy the model named, if possible; otherwise the one that follows from the error type.
     match answer.error_type, answer.remedy:
         case ErrorType.PERMISSION_DENIED, named:
-            # What may not be done is not got round, whatever a model says.
+            # A missing permission is never bypassed, even if the model suggests it.
             remedy = Remedy.SKIP if named is Remedy.SKIP else Remedy.ASK_PERSON
         case _, Remedy.FIX_AND_RETRY | Remedy.ASK_PERSON | Remedy.SKIP as named:
             remedy = named
@@ -154,7 +154,7 @@ def diagnosis_of(answer: ModelDiagnosis, failed: FailedCall) -> Diagnosis:
 
 
 TEMPERATURE = 0.2
-# A status as HTTP words it, with nothing said beside it.
+# Reason phrases of HTTP, which carry no further information.
 PHRASES = frozenset({"", *(status.phrase.casefold() for status in HTTPStatus)})
 BESIDE_PHRASES = re.compile(r"(?:\b(?:http|error|status|code)\b|\d+|[^\w\s'-])[\s:]*|_+")
 LONGEST_ERROR_KEPT = 20_000
@@ -174,10 +174,10 @@ async def diagnose(
     without: Sequence[str] = (),
     asks_model: bool = True,
 ) -> Diagnosis:
-    """The diagnosis of `failed`, kept under `place`: the key of the failed call, with which all keys here begin.
+    """Record and return the diagnosis of `failed` under `place`, the key of the failed call and prefix of all keys.
 
-    Fix pairs in `without` have failed in this run already and are not used. Raises PriceUnknown alone: any other
-    trouble of the model leaves a diagnosis whose source is NONE.
+    Fix pairs in `without` already failed in this run and are not used. Raise only PriceUnknown; any other model failure
+    leaves a diagnosis by guess or with source NONE.
     """
     signature = signature_of(failed.error, tool=failed.tool)
     recall = RecallFix(
@@ -191,7 +191,7 @@ async def diagnose(
     )
     recalled = await run.perform(recall)
     known = recalled.known
-    # Asked again, because a person may have edited what was recalled in a fork.
+    # Checked again, because a fork may have edited the recalled fix.
     known = known if known and known.fix_pair not in without else None
     diagnosis = by_memory_or_rules(failed, known, recalled.judged)
     if diagnosis is None and asks_model:
@@ -208,11 +208,11 @@ async def diagnose(
         except PriceUnknown:
             raise
         except (LimitReached, EffectFailed):
-            # It has none that can be used, or there is no room to ask it.
+            # The model has no usable answer, or a limit leaves no room to ask it.
             pass
     diagnosis = diagnosis or _guess(failed, recalled.judged)
     if diagnosis is None:
-        # Other parameters are looked for, as with any error that speaks for itself.
+        # Suggest other parameters, as for any error that explains itself.
         action = f"Read what {failed.tool} said, and call it with other parameters."
         diagnosis = Diagnosis(
             error_type=ErrorType.PARAMETER_ERROR,
@@ -221,7 +221,7 @@ async def diagnose(
             source=Source.NONE,
         )
     diagnosis = diagnosis.model_copy(update={"signature": signature, "symptoms": symptoms_of(failed.error)})
-    # The tools are the run's own, and every failure would keep them again.
+    # The tools are the run's own; each failure would store them again.
     kept = failed.model_copy(update={"tools": (), "error": failed.error[:LONGEST_ERROR_KEPT]})
     failure = DiagnosedFailure(place=place, attempt=attempt, failed=kept, diagnosis=diagnosis)
     return (await run.perform(RecordToolFailure(key=f"{place}/diagnosis", failure=failure))).diagnosis
@@ -230,10 +230,10 @@ async def diagnose(
 def by_memory_or_rules(
     failed: FailedCall, known: KnownFix | None, judged: JudgedRemedy | None = None
 ) -> Diagnosis | None:
-    """What the remembered fix says to do, else what the rules and the error's meaning say, or None where none is sure.
+    """Return the diagnosis by the remembered fix, else by rules and meaning, or None if none is certain.
 
-    A fix by a tool that cannot be called here is none. What has to go to a person goes there, whatever is said to have
-    got round it before.
+    A fix that needs an unavailable tool is ignored. A failure that needs a reviewer gets one, even if a remembered fix
+    bypassed that before.
     """
     ruled = _by_rules_and_meaning(failed, judged)
     if known is None:
@@ -249,10 +249,13 @@ def by_memory_or_rules(
 
 
 def _by_rules_and_meaning(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
-    """The rule's diagnosis where it is exact or the meaning agrees; the meaning's where that is sure; None else."""
+    """Return the rule's diagnosis if it is exact or the meaning agrees, else a confident one by meaning.
+
+    Return None otherwise.
+    """
     ruled = diagnose_by_rules(failed)
-    # What our own callers say of a call is no guess, and a third try is none of a first failure's. Of an error that
-    # says no more than "403 Forbidden" there is no meaning to judge.
+    # Failures reported by our own callers are no guess and need no classifier. An error that says no more than "403
+    # Forbidden" has no meaning to classify.
     is_bare = BESIDE_PHRASES.sub(" ", failed.error.casefold()).strip() in PHRASES
     if (
         judged is None
@@ -266,7 +269,10 @@ def _by_rules_and_meaning(failed: FailedCall, judged: JudgedRemedy | None) -> Di
 
 
 def _guess(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
-    """What is rather right than wrong, or what a rule says that is often wrong, where no model could be asked."""
+    """Return the most likely diagnosis for when no model could be asked, or None.
+
+    It is the one by meaning if its confidence is at least one half, else the rule's, even if that rule is often wrong.
+    """
     ruled = diagnose_by_rules(failed)
     if judged is None or judged.sureness[judged.remedy] < EVEN_ODDS:
         return ruled
@@ -277,7 +283,7 @@ def _guess(failed: FailedCall, judged: JudgedRemedy | None) -> Diagnosis | None:
 
 
 def messages_for(failed: FailedCall, judged: JudgedRemedy | None = None) -> tuple[Message, ...]:
-    """What the model is asked: the call, its error, what could be called, and what the error's meaning hints at."""
+    """Return the model's messages: the call, its error, the available tools, and the likely remedies."""
     facts = [f"The HTTP status was {failed.status}."] if failed.status else []
     facts += [f"The service asks to wait {failed.retry_after_s:g} seconds."] if failed.retry_after_s else []
     facts += ["The same call failed twice in a row."] if failed.is_repeated else []
@@ -296,14 +302,14 @@ def messages_for(failed: FailedCall, judged: JudgedRemedy | None = None) -> tupl
     return (system(prompt("diagnose_system")), user(text))
 
 
-# What people and journals are told of a failed call: the question, why it is given up, and what a fix was.
+# Texts for reviewers and journals: the question, the reason for giving up, the description of a fix
 
 CHOICES = (Choice.TRY_AGAIN, Choice.SKIP, Choice.GIVE_UP)
 LONGEST_SHOWN = 1_000
 
 
 def permission_for(tried: Try) -> Question:
-    """What a person is asked where a call was refused."""
+    """Return the question to a reviewer about a refused call."""
     arguments = json.dumps(tried.call.arguments, ensure_ascii=False)
     error = f"{tried.result.error}\n{tried.result.content}".strip()
     diagnosis = tried.known_diagnosis
@@ -322,7 +328,7 @@ def permission_for(tried: Try) -> Question:
 
 
 def given_up(tried: Try) -> str:
-    """Why no further call is made, for the step or the run that ends with it."""
+    """Return why no further call is made, as the error of the step or run that ends with it."""
     diagnosis = tried.known_diagnosis
     wrong = tried.issues[0].description if tried.issues else diagnosis.root_cause
     instead = diagnosis.action.alternative.strip()
@@ -331,7 +337,7 @@ def given_up(tried: Try) -> str:
 
 
 def fix_in_words(diagnosis: Diagnosis, failed: ToolCall, made: ToolCall) -> str:
-    """What was done, in words that hold no values of parameters."""
+    """Return a description of the fix without parameter values."""
     if diagnosis.source is not Source.NONE:
         return diagnosis.action.action
     if failed.tool != made.tool:

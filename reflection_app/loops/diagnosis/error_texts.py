@@ -1,7 +1,7 @@
-"""The telling part of an error: what a tool says of the failure itself, without what surrounds it.
+"""Extract the informative part of an error message.
 
-Errors come as sentences, as JSON bodies, as pages of HTML and as tracebacks; all of them can be large and hostile. Only
-a head and a tail are ever looked at, and every pattern is bounded.
+Errors come as sentences, JSON bodies, HTML pages and tracebacks; all may be large and hostile. Only a head and a tail
+are read, and every pattern is bounded.
 """
 
 import json
@@ -18,13 +18,13 @@ LONGEST_TELLING = 2_000
 MOST_PARTS = 12
 MOST_VALUES = 400
 
-# In the order in which they tell most. Whatever else a body holds is data.
+# Ordered from most to least informative. Other fields of a body are data.
 TELLING_KEYS = word_list(
     "status status_code statusCode code type name error errors exception title message msg Message error_message "
     "errmsg error_description detail details reason loc content text"
 )
 _NUMBERED = frozenset({"status", "status_code", "statusCode", "code"})
-# Bodies that are cut off, or printed the way Python prints a dict.
+# For bodies that are truncated, or printed as a Python dict.
 _LOOSE = re.compile(r"""["'](message|msg|code|type|error|detail|title|reason)["']\s{0,4}:\s{0,4}(["'])(.{1,400}?)\2""")
 _TAGS = re.compile(r"<(?:script|style)\b.{0,4000}?</(?:script|style)>|<[^<>]{0,300}>", re.DOTALL | re.IGNORECASE)
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,200}>([^<>]{1,300})</\1>", re.IGNORECASE)
@@ -47,14 +47,14 @@ _ERROR_LINE = re.compile(r"^[\w.]{1,120}(?:Error|Exception|Exit|Interrupt|Timeou
 
 
 def clipped(error: str) -> str:
-    """Head and tail of what is too long to be looked at."""
+    """Return head and tail of a long error, or all of a short one."""
     if len(error) <= LONGEST_HEAD + LONGEST_TAIL:
         return error
     return f"{error[:LONGEST_HEAD]}\n{error[-LONGEST_TAIL:]}"
 
 
 def plain_text(error: str) -> str:
-    """The telling part with its letters as they were written: of JSON the messages, of a traceback its last line."""
+    """Return the informative part: the messages of JSON, the last line of a traceback."""
     body = _json_in(error)
     if body is not None:
         before, value = body
@@ -76,21 +76,21 @@ def plain_text(error: str) -> str:
 
 
 def telling_text(error: str) -> str:
-    """`plain_text` in one form for all ways of writing: full-width signs as ASCII, case folded, white space single."""
+    """Return `plain_text` normalized: full-width characters as ASCII, case folded, single spaces."""
     text = plain_text(error)
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "'")
     return " ".join(folded.split())[:LONGEST_TELLING]
 
 
 def headline(error: str) -> str:
-    """The one line that says most: the last error that was raised, else the first line. Empty of a blank error."""
+    """Return the most informative line: the last raised error, else the first line; "" for a blank error."""
     raised = _ERROR_LINE.findall(clipped(error))
     lines = (line.strip() for line in error.splitlines() if line.strip())
     return raised[-1].strip() if raised else next(lines, "")
 
 
 def _json_in(error: str) -> tuple[str, Any] | None:
-    """What stands before the first JSON object or array, and that; None where there is none that can be read."""
+    """Return the text before the first JSON object or array, and its value; None if there is none."""
     starts = [place for place in (error.find("{", 0, LONGEST_HEAD), error.find("[{", 0, LONGEST_HEAD)) if place >= 0]
     if not starts or len(error) > LONGEST_JSON:
         return None
@@ -103,7 +103,7 @@ def _json_in(error: str) -> tuple[str, Any] | None:
 
 
 def _telling_parts(value: Any) -> list[str]:
-    """What the telling keys of a JSON value say, outermost first, each once."""
+    """Return the values of informative keys in a JSON value, outermost first, without duplicates."""
     parts: dict[str, None] = {}
     level, seen = [("", value)], 0
     while level and len(parts) < MOST_PARTS and seen < MOST_VALUES:
@@ -144,6 +144,6 @@ _STATUS = re.compile(
 
 
 def status_in(telling: str) -> int | None:
-    """The status of HTTP that a telling text names as one, and not as any number."""
+    """Return the HTTP status that a text names as such, or None. Other numbers do not count."""
     found = _STATUS.search(telling)
     return int(next(one for one in found.groups() if one)) if found else None

@@ -1,4 +1,4 @@
-"""What a tool's name says: whether it reads, and whether it reads a page."""
+"""Derive from a tool's name whether it reads, and whether it reads a page."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ WRITING = word_set(
     "rename execute run submit publish deploy merge push commit reset drop modify change edit upload exchange return "
     "refund"
 )
-# "get_order" and "list_posts" read.
+# Verbs that are nouns too: "get_order" and "list_posts" read.
 NOUNS_TOO = word_set("order book post transfer exchange return refund edit change commit merge patch pay")
 PAGE_KEYS = word_set("url uri link href webpage page_url website address source_url 链接 网址")
 _WORD = re.compile(r"[a-z0-9]{1,40}|[\u4e00-\u9fff]")
@@ -28,7 +28,7 @@ _WRITES = re.compile(
 
 
 def is_reading(name: str) -> bool:
-    """Return True if the tool's name says that it reads, and says nothing of writing."""
+    """Return True if the tool's name says that it reads and contains no word for writing."""
     if _WRITES.search(name):
         return False
     words = _words(name)
@@ -38,7 +38,7 @@ def is_reading(name: str) -> bool:
 
 
 def is_reading_page(tool: str, params: Mapping[str, Any]) -> bool:
-    """Return True if the call reads one page of many: it names a URL and does not say that it sends something there."""
+    """Return True if the call reads one page of many: it names a URL and no sending method."""
     method = params.get("method")
     if isinstance(method, str) and method.strip().upper() not in {"", "GET", "HEAD"}:
         return False
@@ -51,7 +51,7 @@ def is_reading_page(tool: str, params: Mapping[str, Any]) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """The words of the name without its server's prefix, in order."""
+    """Return the words of the name in order, without the server prefix."""
     own = name.rsplit("__", 1)[-1][:200]
     plain = "".join(one for one in unicodedata.normalize("NFKD", own) if not unicodedata.combining(one))
     return _WORD.findall(_CAMEL.sub(" ", plain).replace("_", " ").casefold())

@@ -1,7 +1,7 @@
-"""Parameters put right by code: fitted to the tool's JSON Schema, for fewer results, or with a query's syntax mended.
+"""Fix parameters in code: fit them to the tool's JSON Schema, ask for fewer results, or repair a query's syntax.
 
-A change is used only if the parameters then break the schema in no more places than before. What guards a call is never
-left out: without its filter a deletion deletes everything.
+A change is used only if the parameters then violate the schema in no more places than before. A parameter that guards a
+call is never removed: without its filter, a deletion deletes everything.
 """
 
 import json
@@ -37,13 +37,13 @@ GUARD = re.compile(
 
 
 def modified(params: Mapping[str, Any], *, changes: Sequence[Change], schema: Mapping[str, Any]) -> Params | None:
-    """Return the parameters after the first of `changes` that changes something; None if none does."""
+    """Return the parameters after the first of `changes` that has an effect, or None."""
     before = dict(params)
     if not can_be_kept(before):
         return None
     for change in changes:
         changed = _CHANGES[change](before, schema)
-        # As JSON, where also 1, 1.0 and true differ.
+        # Compare as JSON, where 1, 1.0 and true differ.
         is_changed = json.dumps(changed, sort_keys=True) != json.dumps(before, sort_keys=True)
         if is_changed and can_be_kept(changed) and _fits_as_well(changed, before, schema):
             return changed
@@ -51,12 +51,12 @@ def modified(params: Mapping[str, Any], *, changes: Sequence[Change], schema: Ma
 
 
 def fits(params: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Return True if the parameters break nothing of a schema that can be checked."""
+    """Return True if the parameters are valid. Return False if that cannot be checked."""
     return _breaks(params, schema) == 0
 
 
 def can_be_kept(params: Mapping[str, Any]) -> bool:
-    """Return True if the parameters are few, small and plain enough to be checked, stored and sent."""
+    """Return True if the parameters are small enough, and can be checked, stored and sent."""
     if len(params) > MOST_KEYS or is_too_deep(params) or not is_storable(params):
         return False
     return len(json.dumps(params, ensure_ascii=False)) <= LARGEST_PARAMS
@@ -83,7 +83,7 @@ def _fits_as_well(changed: Params, before: Params, schema: Mapping[str, Any]) ->
 
 
 def _breaks(params: Mapping[str, Any], schema: Mapping[str, Any]) -> int | None:
-    """In how many places the schema is broken; None where that cannot be told."""
+    """Return the number of places that violate the schema, or None if unknown."""
     try:
         found = len(violations(dict(params), schema=dict(schema)))
     except SchemaUnusable:
@@ -91,7 +91,7 @@ def _breaks(params: Mapping[str, Any], schema: Mapping[str, Any]) -> int | None:
     return found if found < MOST_VIOLATIONS else None
 
 
-# Values that were given in another type, as the type that the schema names.
+# Convert values of another type to the type that the schema names.
 
 _TYPES: dict[str, TypeAdapter[Any]] = {
     "integer": TypeAdapter(int),
@@ -104,7 +104,7 @@ _TYPES: dict[str, TypeAdapter[Any]] = {
 
 
 def fitted(value: Any, schema: Any) -> Any:
-    """Return the value as its schema wants it: converted, within its bounds, one of its choices, with its defaults."""
+    """Return the value fitted to its schema: converted, within bounds, one of its choices, with defaults."""
     if not isinstance(schema, dict):
         return value
     value = _converted(value, schema.get("type"))
@@ -143,7 +143,7 @@ def _fitted_object(value: Params, schema: Mapping[str, Any]) -> Params:
 
 
 def _choice(value: str, choices: Any) -> str:
-    """The choice that is written like the value, but for case and separators."""
+    """Return the choice that equals the value apart from case and separators, if there is exactly one."""
     if not isinstance(choices, list) or value in choices:
         return value
     alike = [one for one in choices if isinstance(one, str) and _plain(one) == _plain(value)]
@@ -165,11 +165,11 @@ def is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-# Searches that ask for less, and queries whose syntax is mended.
+# Smaller searches and repaired queries
 
 
 def _halved(params: Params, schema: Mapping[str, Any]) -> Params:
-    """With half of every number of results; where none is given and the tool takes one, with a small one."""
+    """Return the parameters with every result count halved. If none is given, add a small one if the tool takes it."""
 
     def half(name: str, value: Any) -> Any:
         is_size = name.casefold() in SIZE_KEYS and isinstance(value, int) and not isinstance(value, bool)
@@ -185,7 +185,7 @@ def _halved(params: Params, schema: Mapping[str, Any]) -> Params:
 
 
 def _with_queries(change: Callable[[str], str]) -> Callable[[Params, Mapping[str, Any]], Params]:
-    """The parameters with every search query changed. Of SQL and the like no word can be spared."""
+    """Return a function that applies `change` to each search query. SQL and similar code is left alone."""
 
     def of_query(name: str, value: Any) -> Any:
         is_query = name.casefold() in QUERY_KEYS and isinstance(value, str) and len(value) <= LONGEST_QUERY
@@ -200,8 +200,8 @@ _OPERATORS = frozenset({"and", "or", "not"})
 
 
 def _mended(query: str) -> str:
-    """The query with OR written so, and without quotes, brackets and operators that belong to nothing."""
-    # Single spaces first: patterns with runs of spaces would not be linear.
+    """Return the query with OR and AND normalized, without unbalanced quotes, brackets and dangling operators."""
+    # Reduce to single spaces first: patterns with runs of spaces would not be linear.
     text = " ".join(query.translate(_QUOTES).split())
     if '"' not in text or text.count('"') % 2:
         text = re.sub(r" ?\|\|? ?| or ", " OR ", text.replace('"', " "), flags=re.IGNORECASE)
@@ -217,13 +217,13 @@ def _mended(query: str) -> str:
 
 
 def _simplified(query: str) -> str:
-    """The first half of the query's words, without its operators and signs; as it is if it is one word."""
+    """Return the first half of the query's words, without operators and punctuation; one word stays as it is."""
     words = [word for word in re.findall(r"[\w'-]+", query) if word.casefold() not in _OPERATORS]
     return " ".join(words[: (len(words) + 1) // 2]) if len(words) > 1 else query
 
 
 def _rewritten(value: Any, change: Callable[[str, Any], Any], name: str = "") -> Any:
-    """Every value that is no object or list, as `change` makes it of its field's name and itself."""
+    """Apply `change(name, value)` to every value that is not an object or list."""
     if isinstance(value, dict):
         return {key: _rewritten(one, change, key) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""What a fix changed of a call's parameters, field by field, and the same changes made to another call.
+"""Parameter changes of a fix, field by field, and their application to another call.
 
-Another call gets them only of a tool that reads, and only what says nothing of what is wanted: a bound, a field's name.
-A call of a tool that changes something is left to a model or a person.
+They are applied only to tools that read, and only if they do not change what is asked for: a bound, a field's name.
+Calls of tools that change something are left to a model or a reviewer.
 """
 
 import json
@@ -27,11 +27,11 @@ LONGEST_SHOWN = 60
 
 
 def changes_between(failed: Mapping[str, Any], worked: Mapping[str, Any]) -> tuple[ParamChange, ...]:
-    """Return how the parameters that worked differ from those that failed; empty if too many do."""
+    """Return how the parameters that worked differ from those that failed, or () for too many changes."""
     gone, new = ([key for key in one if key not in other] for one, other in ((failed, worked), (worked, failed)))
     changes = []
     for key in gone:
-        # A field of another name that holds the same. Many fields hold true.
+        # A new field with the same value. Booleans are excluded, as many fields hold true.
         moved = [other for other in new if _is_same(failed[key], worked[other]) and not isinstance(failed[key], bool)]
         if len(moved) == 1:
             new.remove(moved[0])
@@ -53,14 +53,14 @@ def _kind_of(key: str, before: Any, after: Any) -> ParamChangeKind:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    # As JSON, where 1 and true differ.
+    # Compare as JSON, where 1 and true differ.
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def carried_over(changes: Sequence[ParamChange], failed: FailedCall) -> Params | None:
-    """Return the call's parameters with the changes that carry over to it; None if nothing would differ.
+    """Return the call's parameters with all applicable changes, or None if nothing would differ.
 
-    What does not fit the tool's schema is never returned.
+    A result that violates the tool's schema is never returned.
     """
     if not is_reading(failed.tool):
         return None
@@ -72,7 +72,10 @@ def carried_over(changes: Sequence[ParamChange], failed: FailedCall) -> Params |
 
 
 def _carries_over(change: ParamChange, schema: Mapping[str, Any]) -> bool:
-    """Return True if the change asks for the same as before: no guard goes, and nothing is added but a setting."""
+    """Return True if the change keeps the meaning of the call.
+
+    It must not remove a guard, and may add only a value listed by the schema.
+    """
     name = change.path[-1]
     if change.kind is ParamChangeKind.DROPPED:
         return not GUARD.search(name.casefold())
@@ -85,10 +88,10 @@ def _carries_over(change: ParamChange, schema: Mapping[str, Any]) -> bool:
 
 
 def done_again(changes: Sequence[ParamChange], params: Mapping[str, Any]) -> Params:
-    """Return the parameters with each change made where the field holds what it held then."""
+    """Return the parameters with each change applied. A replacement requires the field's former value."""
     result = dict(params)
     for change in changes:
-        # Older versions told changes inside of values, too.
+        # Older versions also recorded changes inside of values; these are ignored.
         name = change.path[0] if len(change.path) == 1 else ""
         value = result.get(name)
         match change.kind:
@@ -110,7 +113,7 @@ def done_again(changes: Sequence[ParamChange], params: Mapping[str, Any]) -> Par
 
 
 def in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what differs, a line each: `limit: 500 → 100`, `+ format: csv`, `- lang`."""
+    """Return the differences, one line each: `limit: 500 → 100`, `+ format: csv`, `- lang`."""
     lines = []
     for one in changed_params(before, after):
         if not one.is_there:
@@ -118,7 +121,7 @@ def in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, 
         elif not one.was_there:
             lines.append(f"+ {one.name}: {_written(one.after)}")
         else:
-            # A number and its text look the same.
+            # As plain text, a number and a string of its digits would look the same.
             shown = _written if isinstance(one.before, str) == isinstance(one.after, str) else _as_json
             lines.append(f"{one.name}: {shown(one.before)} → {shown(one.after)}")
     return tuple(lines)

@@ -1,4 +1,4 @@
-"""The table of rules (rules.toml), read once, and how one of them is matched."""
+"""The rule table (rules.toml), loaded once, and the matching of a rule."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ from reflection_app.loops.values import Value
 
 
 class Change(StrEnum):
-    """What code can change of the parameters, computed from the tool's schema (modifiers.py)."""
+    """Change to parameters that code can compute from the tool's schema (modifiers.py)."""
 
     FIT_SCHEMA = "fit_schema"
     HALVE_SIZE = "halve_size"
@@ -25,7 +25,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True)
 class Facts:
-    """What the rules look at: the telling text of the error, and what is known of the call beside it."""
+    """Facts that rules match: the informative text of the error, and known properties of the call."""
 
     text: str
     status: int | None
@@ -34,7 +34,7 @@ class Facts:
 
 
 def _whole_class(written: Any) -> Any:
-    """ "4xx" stands for all from 400 to 499."""
+    """Return the statuses for `written`; "4xx" means 400 to 499."""
     return range(int(written[0]) * 100, int(written[0]) * 100 + 100) if isinstance(written, str) else written
 
 
@@ -42,7 +42,7 @@ type Words = Annotated[re.Pattern[str], BeforeValidator("|".join)]
 
 
 class Rule(Value):
-    """One row; rules.toml says what its fields mean."""
+    """One row of the table. rules.toml documents its fields."""
 
     id: str
     source: str
@@ -78,7 +78,7 @@ for _row in _TABLE["rule"].values():
     if _shared := _row.pop("words_of", None):
         _row["words"] = [*_TABLE["rule"][_shared]["words"], *_row["words"]]
 RULES = tuple(Rule(id=name, **_TABLE["usual"][row["error_type"]] | row) for name, row in _TABLE["rule"].items())
-# What is done where a classifier of what errors mean (judgement/tool_errors.py) names the remedy: no row is matched.
+# Rules for remedies that the classifier of error meanings (judgement/tool_errors.py) names; none is matched by text.
 BY_MEANING = {
     Remedy(name): Rule(id=f"meaning-{name}", source="judgement/tool_errors.py", remedy=name, **row)
     for name, row in _TABLE["meaning"].items()

@@ -1,4 +1,4 @@
-"""The prompts, one text file each. A prompt's version changes with any of its words, and every run records them all."""
+"""Prompts, one text file each. Any change of wording changes a prompt's version; every run records all versions."""
 
 import hashlib
 from functools import cache
@@ -16,12 +16,12 @@ def _text(name: str) -> str:
 
 
 def prompt(name: str, **values: object) -> str:
-    """The prompt `name` with its values filled in. Text inside the values is never looked at again."""
+    """Return the prompt `name` with its values filled in. Placeholders inside of values are not expanded."""
     return Template(_text(name)).substitute({key: str(value) for key, value in values.items()})
 
 
 def versions() -> dict[str, str]:
-    """A short hash of each prompt by its name."""
+    """Return a short hash of each prompt by name."""
     return dict(_versions())
 
 

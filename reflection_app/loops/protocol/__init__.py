@@ -1,1 +1,1 @@
-"""The reflection protocol: six steps from a rewind ticket to a revised output, after the third design seed."""
+"""Reflection protocol: six steps from a rewind ticket to a revised output. Source: the third design seed."""

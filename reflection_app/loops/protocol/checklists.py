@@ -1,6 +1,6 @@
-"""The quality checklists of the third design seed, computed: of reports and of revised outputs.
+"""Quality checklists of the third design seed, computed for reports and for revised outputs.
 
-That of a failed tool call is in diagnosis/diagnoses.py.
+The checklist of a failed tool call is in diagnosis/diagnoses.py.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement
 
-# Shorter than this, a text describes nothing.
+# A shorter text describes nothing.
 SHORTEST_DESCRIPTION = 4
 CODES = frozenset(code.value for code in ErrorClass)
 
@@ -28,7 +28,7 @@ class CheckItem(Value):
 
 
 def report_checklist(document: dict[str, Any], *, is_fallback: bool = False) -> tuple[CheckItem, ...]:
-    """The seed's "Reflection Report Quality", of a document in the seed's form (reports.document_of)."""
+    """Return the seed's "Reflection Report Quality" for a document in its form (reports.document_of)."""
     analysis, classed = document["error_analysis"], document["error_classification"]
     notes_say_something = len(document["learning_notes"].strip()) >= SHORTEST_DESCRIPTION
     missing = [
@@ -92,9 +92,10 @@ def revised_output_checklist(
     judgement: Judgement | None,
     vectors: Vectors | None = None,
 ) -> tuple[CheckItem, ...]:
-    """The seed's "Revised Output Quality". `issues` are the ticket's; `judgement` is on the revised attempt.
+    """Return the seed's "Revised Output Quality".
 
-    Where there are `vectors`, whether an issue is named again is told by its meaning, else by its words.
+    `issues` are the ticket's; `judgement` is on the revised attempt. With `vectors`, repeated issues are detected by
+    meaning, else by words.
     """
     if revised_attempt is None:
         return (CheckItem(name="There is a revised output", ok=None, why="none was submitted yet"),)

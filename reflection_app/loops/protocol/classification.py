@@ -1,6 +1,6 @@
-"""Which class of error an attempt shows: the facts are gathered first, and the class follows from them alone.
+"""Classify an attempt's error: gather facts, then derive the class from them alone.
 
-After "Classification Decision Tree" of the third design seed; no model is asked.
+Source: "Classification Decision Tree" of the third design seed. No model is called.
 """
 
 import re
@@ -16,8 +16,8 @@ from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import IssueCategory, Judgement, Severity
 
-# The plainest words in which an agent says that it does not know: what is left where no model reads the meaning.
-# What is quoted, denied or told of others is taken for said, too.
+# Phrases by which an agent says that it does not know; used only if no model reads the meaning. Quotations, negations
+# and reports about others match too.
 PLAIN_WORDS = re.compile(
     r"\b(?:I|we) (?:do not|don['’]t|really don['’]t) (?:actually )?know\b|\b(?:I have )?no idea\b|"
     r"\b(?:I|we) (?:cannot|can['’]t|could not|couldn['’]t|(?:am|was|are|were) unable to) "
@@ -27,16 +27,16 @@ PLAIN_WORDS = re.compile(
     r"(?<!人)不知道|我不(?:清楚|了解)|不得而知|查不到|(?:没有|没|未)(?:找|查|搜|检索)到|(?:没有|缺乏)(?:相关|有关)(?:信息|资料)",
     re.IGNORECASE,
 )
-# Of longer texts, the beginning: who does not know does not need more words than this to say so.
+# Only the beginning of longer texts is read; the statement needs no more.
 LONGEST_LOOKED_AT = 60_000
 LONGEST_QUOTE = 200
-# A quote of fewer letters stands in any text.
+# A shorter quote would occur in any text.
 SHORTEST_QUOTE = 4
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
 
 
 def said_in_words(text: str) -> str:
-    """Return the sentence, cut to a short quote, in which `text` says so in plain words; "" if it does not."""
+    """Return a short quote of the sentence in which `text` plainly says that something is unknown, or ""."""
     text = text[:LONGEST_LOOKED_AT]
     found = PLAIN_WORDS.search(text)
     if found is None:
@@ -73,9 +73,9 @@ def gather_facts(
     reflected: Reflected | None = None,
     thresholds: Thresholds,
 ) -> FailureFacts:
-    """What is known of the judged attempt.
+    """Return the known facts about the judged attempt.
 
-    `self_check` is what its agent handed in about it, in any form, and `unknown` what it names there as not known.
+    `self_check` is the agent's own check, in any form; `unknown` is what the agent names there as not known.
     """
     completed, why = _completed(
         content, judgement=judgement, requirements=requirements, interruption=interruption, thresholds=thresholds
@@ -106,10 +106,10 @@ def find_unknown(
     similar: SimilarIssues,
     reflected: Reflected | None = None,
 ) -> tuple[str, UnknownBy | None]:
-    """The words in which the agent says that it does not know, and how that was found; "" where nothing says so.
+    """Return the quote in which the agent says that it does not know, and the method that found it.
 
-    What it names as `unknown` itself comes first, then a quote that the reflector gave and that stands in the work,
-    then the reading by meaning. Plain words count only where there was none.
+    Return ("", None) if there is none. In order: what the agent names as `unknown`, a reflector's quote that occurs in
+    the work, then the reading by meaning. Phrases count only if there was no reading by meaning.
     """
     if unknown:
         return unknown, UnknownBy.AGENT
@@ -123,7 +123,7 @@ def find_unknown(
 
 
 def stands_in(quote: str, text: str) -> bool:
-    """Whether the quote says something and is found in the text, however its spaces and letters' case were written."""
+    """Return True if `quote` is not trivial and occurs in `text`, ignoring white space and case."""
     said = "".join(quote.split()).casefold()
     return len(said) >= SHORTEST_QUOTE and said in "".join(text.split()).casefold()
 
@@ -136,7 +136,7 @@ def _completed(
     interruption: str,
     thresholds: Thresholds,
 ) -> tuple[bool, str]:
-    """Whether the task was completed, however badly, and why it counts as that."""
+    """Return whether the task was completed, at any quality, and the reason."""
     if interruption.strip():
         return False, "the run broke off"
     if not content.strip():
@@ -162,12 +162,12 @@ def _completed(
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Return the first texts in a JSON value."""
+    """Return the first texts in a JSON value, at most MOST_SELF_CHECK_TEXTS."""
     return islice((one for one in leaves(value) if isinstance(one, str)), MOST_SELF_CHECK_TEXTS)
 
 
 def classify(facts: FailureFacts) -> Classified:
-    """The class that the tree comes to, with its questions and their answers."""
+    """Return the class that the decision tree yields, with the questions and answers on its path."""
     path: list[str] = []
 
     def holds(question: str, answer: bool, because: str) -> bool:

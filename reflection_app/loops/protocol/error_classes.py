@@ -1,4 +1,4 @@
-"""The five classes of errors and the facts that tell them apart."""
+"""The five error classes and the facts that determine them."""
 
 import json
 from enum import StrEnum
@@ -95,14 +95,14 @@ class FailureFacts(Value):
     score: Score = 0
 
 
-# Texts read out of a reflector's answer: what is nearly a text is one, and what is too long is cut.
+# Texts in a reflector's answer: other types are converted, long texts are cut.
 
 LONGEST_TEXT = 2_000
 MOST_TEXTS = 12
 
 
 def as_text(value: Any, *, longest: int = LONGEST_TEXT) -> str:
-    """Return `value` as text where it says something in another form; nothing for null."""
+    """Return `value` converted to text, at most `longest` characters; "" for null."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -115,7 +115,7 @@ def as_text(value: Any, *, longest: int = LONGEST_TEXT) -> str:
 
 
 def as_texts(value: Any) -> tuple[str, ...]:
-    """Each item that says something; lines, where one text was given for many."""
+    """Return the nonempty items as texts; a single text is split into lines."""
     items = value.splitlines() if isinstance(value, str) else value if isinstance(value, list) else [value]
     texts = (as_text(item) for item in items)
     return tuple(text for text in texts if text)[:MOST_TEXTS]
@@ -125,12 +125,12 @@ LenientText = Annotated[str, BeforeValidator(as_text)]
 LenientTexts = Annotated[tuple[str, ...], BeforeValidator(as_texts)]
 
 
-# Texts of models and agents as items of a prompt's list, where none can pass for a line of the prompt itself.
+# Texts of models and agents as list items of a prompt, which cannot imitate a line of the prompt itself
 
 INDENT = "  "
 
 
 def item(text: str) -> str:
-    """The text as one item: what follows its first line is indented, so that it begins no line of its own."""
+    """Return the text as one list item. Its further lines are indented, so none starts a new item."""
     lines = [line.strip() for line in text.splitlines()]
     return "- " + f"\n{INDENT}".join(line for line in lines if line)

@@ -1,6 +1,6 @@
-"""Step 5, Execute: the repair steps one by one, each by the model, by a tool, or by a person.
+"""Step 5, Execute: carry out the repair steps one by one, by the model, a tool or a reviewer.
 
-A step that fails does not stop the others. At a checkpoint the minimum requirements are checked on the draft.
+A failed step does not stop the others. At a checkpoint, the minimum requirements are checked on the draft.
 """
 
 import re
@@ -29,7 +29,7 @@ from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import system, user
 
-# What repair steps came to, as models and agents are shown it: as data, in frames that nothing can close.
+# Results of repair steps for models and agents: as data, in frames that their content cannot close
 
 LONGEST_OUTPUT = 6_000
 LONGEST_OUTPUTS = 24_000
@@ -37,7 +37,7 @@ LONGEST_ERROR = 1_000
 
 
 def outputs_text(done: Sequence[Executed]) -> str:
-    """The output of each step that was done, and why the others were not; all of them bounded together."""
+    """Return the output or error of each step, with a limit on their total length."""
     most = min(LONGEST_OUTPUT, LONGEST_OUTPUTS // max(1, len(done)))
     parts = []
     for one in done:
@@ -54,7 +54,7 @@ def outputs_text(done: Sequence[Executed]) -> str:
 
 
 def plan_text(planned: Planned, done: Sequence[Executed]) -> str:
-    """The repair plan, numbered, with what is done of it already."""
+    """Return the numbered repair plan, with the status of steps already carried out."""
     ended = {one.number: one for one in done}
     lines = [
         f"{number}. {one_line(step.action)}"
@@ -65,12 +65,12 @@ def plan_text(planned: Planned, done: Sequence[Executed]) -> str:
     return "\n".join(lines) or "Nothing has to be repaired first: do it better, by the ticket."
 
 
-# A repair step that a tool does: called as a model finds, and again as its diagnosis says.
+# Repair by a tool: a model chooses the call, and failed calls are repeated as their diagnosis says
 
 
 @dataclass(frozen=True)
 class ToolRepair:
-    """What `tool` said, or why there is nothing that it said."""
+    """Output of `tool`, or the error if there is none."""
 
     output: str = ""
     error: str = ""
@@ -87,7 +87,7 @@ async def call_for(
     fallbacks: tuple[ToolSpec, ...] = (),
     purpose: str = "",
 ) -> ToolRepair:
-    """What came of calling one of `tools` for `task`. Raises EffectFailed where no call makes sense."""
+    """Call one of `tools` for `task` and return the result. Raise EffectFailed if no call makes sense."""
     tries = await call_with_diagnosis(
         run, task=task, tools=tools, base=base, attempt=attempt, fallbacks=fallbacks, purpose=purpose
     )
@@ -97,14 +97,14 @@ async def call_for(
     return ToolRepair(output=last.result.content, tool=last.call.tool)
 
 
-# What an agent does not know is asked for: the project's knowledge tool first, then a person.
+# Missing knowledge: ask the project's knowledge tool first, then a reviewer.
 #
-# The answer is told to the next attempt as data, and proposed to the notebook as a fact.
+# The answer is given to the next attempt as data, and proposed to the notebook as a fact.
 
 LONGEST_ANSWER = 10_000
 LONGEST_NAME = 120
 LONGEST_LINE = 2_000
-# A longer answer says something, whatever words are in it.
+# A longer answer has content, even if it contains such a phrase.
 LONGEST_NOTHING = 200
 NOTHING = re.compile(
     r"\bno\b.{0,20}\b(?:results?|matches|documents?|entries|information|answers?)\b|\bnothing\b.{0,10}\bfound\b"
@@ -114,7 +114,7 @@ NOTHING = re.compile(
 
 
 async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, *, step: RepairStep) -> Executed:
-    """How asking for the knowledge ended. A person who skips the question lets the run go on without it."""
+    """Request the missing knowledge and return the result. If a reviewer skips it, the run goes on without it."""
     tried, base, tool = ToolRepair(), f"attempt-{back.number}/repair-1", spec.knowledge_tool
     if tool is not None:
         task = prompt("protocol_learn", objective=task_of(spec), questions=_questions_text(analysis))
@@ -128,7 +128,7 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
     if says_something(tried.output):
         await _propose(spec, run, back, analysis, answer=tried.output)
         return _ended(step, RepairStatus.COMPLETED, output=tried.output, why=_answered_by(tried))
-    # Nobody is asked for what no later call could use.
+    # Do not ask a reviewer for what no later call could use.
     run.check_limits()
     context = [f"Objective: {spec.objective}"]
     if analysis.classified.facts.quote:
@@ -149,13 +149,13 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
 
 
 def says_something(text: str) -> bool:
-    """Whether an answer of a search holds anything: no empty value, and no short word that there is nothing."""
+    """Return True if a search result has content: it is not empty, nor a short "nothing found"."""
     bare = re.sub(r"[\s\[\]{}\"',:]+|null|results?|items|data", "", text)
     return bool(bare) and not (len(text) <= LONGEST_NOTHING and NOTHING.search(text))
 
 
 def _questions_text(analysis: Analysis) -> str:
-    """The open questions of the reflection; where it has none, what is missing."""
+    """Return the reflection's open questions; without any, what is missing."""
     reflected = analysis.reflected
     questions = [one_line(question) for question in reflected.questions]
     text = questions[0] if len(questions) == 1 else "\n".join(f"- {question}" for question in questions)
@@ -200,7 +200,7 @@ LONGEST_QUESTION = 4_000
 async def execute(
     spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed], *, role: str
 ) -> None:
-    """Adds to `done` how each step of the plan ended, as it is recorded."""
+    """Record how each step of the plan ended, and add it to `done`."""
     for number, step in enumerate(analysis.planned.repair_steps, start=1):
         if is_question_of_knowledge(analysis, number=number):
             ended = await learn(spec, run, back, analysis, step=step)
@@ -210,7 +210,7 @@ async def execute(
 
 
 def is_question_of_knowledge(analysis: Analysis, *, number: int) -> bool:
-    """Whether the step is the one that asks for what was not known: the first of that class's plan."""
+    """Return True for the step that asks for missing knowledge: the first of that class's plan."""
     return number == 1 and analysis.classified.type is ErrorClass.MISSING_KNOWLEDGE
 
 
@@ -237,7 +237,7 @@ async def _carry_out(
     role: str,
     done: Sequence[Executed],
 ) -> Executed:
-    """How the step ended. Raised is only what stops the whole run: a limit, an unknown price, a person's word."""
+    """Return the result of the step. Raise only what stops the run: a limit, an unknown price, or GivenUp."""
     base = f"attempt-{back.number}/repair-{number}"
     try:
         if step.kind is RepairKind.PERSON:
@@ -278,7 +278,7 @@ async def _carry_out(
 
 
 def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str = "", why: str = "") -> Executed:
-    """The step as it ended; `why` says what shows that it is completed."""
+    """Return the result of the step; `why` is the evidence that it is completed."""
     done = RepairStatus.COMPLETED if why else RepairStatus.WRITTEN
     return Executed(
         number=number,
@@ -293,7 +293,7 @@ def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str =
 async def _by_person(
     spec: TaskSpec, run: Progress, back: SentBack, *, step: RepairStep, number: int, base: str
 ) -> Executed:
-    # Nobody is asked for what no later call could use.
+    # Do not ask a reviewer for what no later call could use.
     run.check_limits()
     context = [f"Objective: {spec.objective}", *(f"Issue: {issue.in_words}" for issue in back.ticket.issues)]
     if step.expected_outcome:
@@ -321,13 +321,16 @@ def repair_task(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Seque
     )
 
 
-# Step 5 by an outside agent: it carries out the plan that it was given, and says how its steps ended.
+# Step 5 by an external agent: it carries out the plan it received, and reports how its steps ended
 
 
 async def ask_for_knowledge(
     spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]
 ) -> None:
-    """Adds to `done` what the agent did not know, asked for in its place and recorded; nothing for other classes."""
+    """Request knowledge that the agent lacks on its behalf; record it and add it to `done`.
+
+    Nothing is done for other error classes.
+    """
     steps = analysis.planned.repair_steps
     if steps and is_question_of_knowledge(analysis, number=1):
         done.append(await keep_repair(run, back, await learn(spec, run, back, analysis, step=steps[0])))
@@ -336,9 +339,9 @@ async def ask_for_knowledge(
 async def keep_the_agents(
     spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, made: Made, *, done: list[Executed]
 ) -> None:
-    """Adds to `done` the agent's steps of the plan with what it said of them; pending where it said nothing.
+    """Record the agent's plan steps with the reported results, and add them to `done`.
 
-    That a step is completed is its own word, and holds where its work shows it.
+    Steps without a report are pending. A reported completion counts only if the agent's work shows it.
     """
     handed_in = run.handed_in.get(made.number)
     by_step = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
@@ -359,7 +362,7 @@ async def keep_the_agents(
 async def look_again(
     spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, made: Made, *, done: list[Executed]
 ) -> None:
-    """Puts into `done` how written steps stand now that the revised output is there, and records what changed."""
+    """Verify written steps against the revised output, update `done`, and record the changes."""
     if made.is_empty or spec.execution is Execution.EXTERNAL:
         return
     changed = verified_at_last(

@@ -1,8 +1,8 @@
-"""What is said of an attempt, and what makes it go back.
+"""Judgement of an attempt, and the trigger that sends it back.
 
-In this order: what code saw break off; a person's order; the agent's own check; minimum requirements that a revised
-output misses; and then the critic, or the requirements alone where there is none. A person comes last, where the
-policy or a checkpoint says so.
+Sources in order: an interruption seen by code, a reviewer's order, the agent's own check, minimum requirements that a
+revised output misses. Then the critic, or the requirements alone if there is none. A reviewer comes last, if the policy
+or a checkpoint demands it.
 """
 
 from reflection_app.loops.actor_critic import evaluate, requirements_of
@@ -22,9 +22,9 @@ LONGEST_INSTRUCTIONS = 10_000
 
 
 async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
-    """The judgement that holds and what it would send the attempt back for; None where nothing can judge.
+    """Return the final judgement and the trigger to send the attempt back, or None if nothing can judge it.
 
-    Raises NoUsableAnswer where the critic's words are no verdict and no requirement says otherwise.
+    Raise NoUsableAnswer if the critic's answer is unusable and no requirement is unmet.
     """
     if made.interruption is not None:
         return Judged(broken_off(made.number, made.interruption), Trigger.INTERRUPTION)
@@ -54,7 +54,7 @@ async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
 
 
 def broken_off(number: int, broken: Interruption) -> Judgement:
-    """Return what the ticket of an interrupted attempt says. It is stored with the ticket alone: nobody judged it."""
+    """Return the judgement for the ticket of an interrupted attempt. It is stored with that ticket only."""
     issue = Issue(
         category=IssueCategory.COMPLETENESS,
         severity=Severity.CRITICAL,
@@ -65,7 +65,7 @@ def broken_off(number: int, broken: Interruption) -> Judgement:
 
 
 async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
-    """What the agent, the requirements or the critic say, recorded."""
+    """Record and return the judgement by the agent, the requirements or the critic."""
     handed_in = run.handed_in.get(made.number)
     if handed_in is not None and handed_in.self_check and not is_content(handed_in.self_check):
         judgement = await _record(run, judge_by(handed_in.self_check, attempt=made.number))
@@ -92,7 +92,7 @@ async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
 
 
 def _missed(made: Made) -> RequirementsReport | None:
-    """The requirements that a revised output misses, by what Submit recorded."""
+    """Return the requirements that a revised output misses, as recorded by Submit, or None."""
     submitted = made.submitted
     if submitted is None or submitted.ready_for_re_evaluation or submitted.requirements is None:
         return None
@@ -105,7 +105,11 @@ async def _by_requirements(run: Progress, made: Made, report: RequirementsReport
 
 
 def trigger_of(spec: TaskSpec, judgement: Judgement) -> Trigger:
-    """A failed requirement where the critic has no complaint of its own and its score would do, else the critic."""
+    """Return FAILED_REQUIREMENT if only requirements are unmet, else CRITIC_EVALUATION.
+
+    The former requires that the critic reported no other issues and gave a sufficient score. A person's judgement
+    yields PERSONS_REVIEW.
+    """
     report = judgement.requirements
     if judgement.referee is Referee.PERSON:
         return Trigger.PERSONS_REVIEW

@@ -1,8 +1,8 @@
-"""Making an attempt under the protocol, and keeping what there is where that breaks off.
+"""Make an attempt under the protocol, and store what exists if it is interrupted.
 
-A call of the model that fails for good, and an answer that was cut off and asked to go on in vain, are interruptions:
-the attempt goes back and is resumed. No attempt is made up: where no answer came, the attempt that is kept is empty,
-and nobody judges it. A model that answers, but with nothing that is an answer, is not asked once more.
+A model call that fails for good is an interruption, and so is a truncated answer whose continuation failed. The attempt
+goes back and is resumed. No content is invented: without an answer the stored attempt is empty and is not evaluated. A
+model whose replies contain no answer is not asked again.
 """
 
 import json
@@ -25,7 +25,7 @@ BROKE_OFF = "The answer was cut off before its end."
 
 
 async def first_attempt(spec: TaskSpec, run: Progress) -> Made:
-    """Attempt 1: made anew, or the answer that a person ordered to be done again."""
+    """Return attempt 1: a new one, or the answer that a person ordered to be redone."""
     messages = first_messages(spec)
     if spec.redo is not None and has_room(spec, after=1):
         made = Made(1, spec.redo.content, messages, is_ordered=True)
@@ -35,7 +35,7 @@ async def first_attempt(spec: TaskSpec, run: Progress) -> Made:
 
 
 def first_messages(spec: TaskSpec) -> tuple[Message, ...]:
-    """The task as it was given, with the minimum requirements that code will check."""
+    """Return the messages with the task and the minimum requirements that code will check."""
     if spec.requirements is None:
         return actor_messages(spec.objective, [])
     listed = json.dumps(spec.requirements.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, indent=1)
@@ -43,12 +43,12 @@ def first_messages(spec: TaskSpec) -> tuple[Message, ...]:
 
 
 def has_room(spec: TaskSpec, *, after: int) -> bool:
-    """Whether another attempt may follow attempt `after`."""
+    """Return True if another attempt may follow attempt `after`."""
     return after < spec.limits.max_iterations
 
 
 async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: str) -> Made:
-    """`wanted` with its content, and with what interrupted it. Where it cannot be resumed, a failed call is raised."""
+    """Return `wanted` with its content and any interruption. Re-raise a failed call that cannot be resumed."""
     number, phase = wanted.number, f"attempt-{wanted.number}/answer"
     is_resumable = has_room(spec, after=number) and spec.execution is Execution.MANAGED
     try:
@@ -56,7 +56,7 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
     except (EffectTimedOut, PriceUnknown, NoAnswer):
         raise
     except EffectFailed as failure:
-        # What had begun before the call that failed is kept already.
+        # A partial answer from before the failed call is already stored.
         if not is_resumable or number in run.unfinished:
             raise
         await keep_attempt(run, number=number, content="")
@@ -68,7 +68,7 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
 
 
 def messages_of(made: Made) -> tuple[Message, ...]:
-    """What the attempt is made from, with this run's own instructions: no person has accepted those yet."""
+    """Return the messages of the attempt, with this run's own instructions, which no member has accepted yet."""
     first, *rest = made.messages
     if not made.instructions:
         return made.messages
@@ -77,7 +77,7 @@ def messages_of(made: Made) -> tuple[Message, ...]:
 
 
 async def prefer_an_answer(run: Progress, *, empty: list[int]) -> None:
-    """Where nothing was judged, an attempt that holds an answer is kept before one that never came to any."""
+    """If nothing was judged, prefer an attempt with an answer to an empty earlier one."""
     whole = [number for number in run.attempts if number not in empty]
     if run.judgements or not empty or not whole or empty[0] > whole[0]:
         return

@@ -1,7 +1,7 @@
-"""Steps 1 to 3, Explore, Reflect and Classify: what there is, how it falls short, and which class of error that is.
+"""Steps 1 to 3, Explore, Reflect and Classify: take a snapshot, analyze the gap, and determine the error class.
 
-A reflector whose answers cannot be used costs the analysis, never the run: code writes it from the ticket. What code
-saw break off itself needs no model to explain it.
+If the reflector's answers are unusable, code writes the analysis from the ticket, and the run continues. An
+interruption that code detected needs no model to explain it.
 """
 
 import json
@@ -31,7 +31,7 @@ from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Issue
 
-# Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
+# Step 1, Explore: a snapshot of the current output and of the run's state, made by code
 
 LONGEST_EXCERPT = 2_000
 LONGEST_NAME = 200
@@ -39,7 +39,7 @@ MOST_NAMED = 100
 
 
 async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
-    """The snapshot, recorded."""
+    """Record and return the snapshot."""
     handed_in, broken = run.handed_in.get(back.number), back.made.interruption
     content, last_good_step = back.made.content, ""
     if handed_in is not None:
@@ -67,14 +67,14 @@ async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
 
 
 def names_of_artifacts(handed_in: HandedIn | None) -> tuple[str, ...]:
-    """The names of the files that came with an attempt, or what stands in their place."""
+    """Return the names of the files submitted with an attempt, or their JSON if they have no name."""
     return tuple(
         str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
         for artifact in (handed_in.artifacts[:MOST_NAMED] if handed_in else ())
     )
 
 
-# Step 2, Reflect: what was expected, what there is, the gap between them, and how it came about.
+# Step 2, Reflect: expected result, actual result, the gap, and its cause
 
 TEMPERATURE = 0.3
 MOST_REASKS = 1
@@ -83,7 +83,7 @@ LONGEST_EXPECTED = 1_000
 
 
 class SameAs(Lenient):
-    """Which earlier mistake this is said to be again, and its words."""
+    """The earlier mistake that this one repeats, according to the reflector, with a quote from it."""
 
     earlier: LenientText = ""
     quote: LenientText = ""
@@ -97,7 +97,7 @@ class ReflectorAnswer(Lenient):
     surface_issue: LenientText = ""
     occurrence_process: LenientTexts = ()
     root_cause: LenientText = ""
-    # Anything else than the two texts is no answer to that question, and no reason to lose the others.
+    # Any other type counts as no answer to this question; the other fields are still used.
     same_as: Annotated[SameAs | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)] = None
     missing: LenientText = ""
     missing_quote: LenientText = ""
@@ -124,12 +124,12 @@ ANSWER_SCHEMA = closed_object(**ANSWERS)
 SAME_AS: Schema = {"anyOf": [closed_object(earlier=TEXT, quote=TEXT), {"type": "null"}]}
 WITH_EARLIER_SCHEMA = closed_object(**ANSWERS, same_as=SAME_AS)
 MOST_EARLIER = 20
-# Shorter words stand in every issue; where the whole issue is shorter, it is to be quoted whole.
+# Shorter quotes occur in every issue. A shorter issue must be quoted almost in full.
 SHORTEST_QUOTE = 8
 
 
 async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
-    """The analysis of the gap, recorded."""
+    """Record and return the analysis of the gap."""
     if (broken := back.made.interruption) is not None:
         analysis = explain_break(spec, broken)
     else:
@@ -164,7 +164,7 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
 
 
 def checked_same_as(answer: ReflectorAnswer, earlier: Mapping[str, Issue]) -> SimilarIssue | None:
-    """The earlier mistake that the answer names, if the words it quotes stand in it."""
+    """Return the earlier mistake named in the answer, if it contains the quoted words, else None."""
     said = answer.same_as
     issue = earlier.get(said.earlier.strip().upper()) if said else None
     if said is None or issue is None:
@@ -182,7 +182,7 @@ def checked_same_as(answer: ReflectorAnswer, earlier: Mapping[str, Issue]) -> Si
 
 
 def question(spec: TaskSpec, back: SentBack, explored: Explored, earlier: Mapping[str, Issue]) -> tuple[Message, ...]:
-    """What the reflector is asked. The draft, and what earlier went wrong, stand in frames that they cannot close."""
+    """Return the reflector's messages. Draft and earlier issues are in frames that they cannot close."""
     files = ", ".join((*explored.artifacts, *explored.files)) or "(none)"
     text = prompt(
         "protocol_reflect",
@@ -198,7 +198,7 @@ def question(spec: TaskSpec, back: SentBack, explored: Explored, earlier: Mappin
 
 
 def by_the_ticket(spec: TaskSpec, back: SentBack) -> Reflected:
-    """What the ticket alone says of the gap."""
+    """Return an analysis written from the ticket alone."""
     issues = tuple(issue.description for issue in back.ticket.issues)
     first = issues[0] if issues else f"It was sent back with a score of {back.ticket.quality_score:g}."
     return Reflected(
@@ -213,7 +213,7 @@ def by_the_ticket(spec: TaskSpec, back: SentBack) -> Reflected:
 
 
 def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
-    """What code saw: which step broke off, after which, and why."""
+    """Return the analysis of an interruption: the interrupted step, the one before it, and the reason."""
     is_cut = broken.by is BrokenBy.CUT_OFF
     surface = "The answer was cut off before its end." if is_cut else "The call of the model failed for good."
     before = f"The last step that worked: {broken.last_good_step}" if broken.last_good_step else "No step before it."
@@ -227,18 +227,18 @@ def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
     )
 
 
-# Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked.
+# Step 3, Classify: facts are gathered, and the seed's decision tree names the class; no model is called
 
-# Each takes up to 0.1 s to be read by its meaning.
+# Reading one piece by meaning takes up to 0.1 s.
 MOST_PIECES = 12
 
 
 async def classify_error(
     spec: TaskSpec, run: Progress, back: SentBack, explored: Explored, reflected: Reflected
 ) -> Classified:
-    """The class with the facts that it follows from, recorded."""
+    """Record and return the error class with the facts it follows from."""
     number = back.number
-    # As the ticket has it: a person may have edited that in a fork.
+    # Use the ticket's issues, because a fork may have edited them.
     issues = back.ticket.issues
     judgement = back.judgement.model_copy(update={"issues": issues, "score": back.ticket.quality_score})
     handed_in = run.handed_in.get(number)

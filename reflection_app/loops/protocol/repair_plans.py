@@ -1,6 +1,6 @@
-"""Step 4, Plan: the repair steps and what else the class of the error asks for.
+"""Step 4, Plan: the repair steps, and what else the error class requires.
 
-A plan that cannot be used is replaced by the ticket's own; what broke off is resumed by a plan that code writes.
+An unusable plan is replaced by the ticket's own. Code writes the plan to resume an interrupted attempt.
 """
 
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.tool_tries import describe, task_of
 from reflection_app.loops.values import Message, system, user
 
-# What each class of error makes of a repair plan, by code, after "Error Type Handling" of the design seed.
+# Adjustments of a repair plan per error class, from "Error Type Handling" of the design seed
 
 MOST_STEPS = 8
 LONGEST_NAME = 120
@@ -44,7 +44,7 @@ ESCALATED = "The stronger model carries out the repair."
 
 
 def plan_by_the_ticket(ticket: Ticket) -> Planned:
-    """The ticket's own repair plan, each point done by the model."""
+    """Return the ticket's own repair plan, with each step done by the model."""
     repairs = ticket.repair_plan or tuple(issue.description for issue in ticket.issues)
     steps = tuple(RepairStep(action=repair) for repair in repairs[:MOST_STEPS])
     return Planned(
@@ -55,7 +55,7 @@ def plan_by_the_ticket(ticket: Ticket) -> Planned:
 
 
 def plan_to_resume(broken: Interruption) -> Planned:
-    """One step: what broke off is made again, or goes on where it stopped."""
+    """Return a plan with one step: repeat or continue what was interrupted."""
     is_cut = broken.by is BrokenBy.CUT_OFF
     action = (
         f"Go on with the answer where {broken.phase} was cut off."
@@ -71,7 +71,7 @@ def plan_to_resume(broken: Interruption) -> Planned:
 
 
 def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: Classified) -> Planned:
-    """`plan` with what the class asks for."""
+    """Return `plan` with what the error class requires."""
     first: RepairStep | None = None
     changes: dict[str, object] = {}
     match classified.type:
@@ -85,7 +85,7 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
                     symptoms=symptoms or (reflected.surface_issue,),
                     prevention=plan.learning_notes,
                 )
-            # The mistake came again: no more is hoped for than midway between what is sent back and what passes.
+            # The mistake was repeated, so the expected score is halfway between the REVISE and the PASS threshold.
             changes = {
                 "anti_pattern": pattern,
                 "expected_score": (spec.thresholds.revise_from + spec.thresholds.pass_from) / 2,
@@ -97,12 +97,13 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
                 step.model_copy(update={"is_checkpoint": True}) if step.kind is RepairKind.MODEL else step
                 for step in plan.repair_steps
             )
-            # Nothing that code wrote of this one piece of work belongs into an agent's system prompt.
+            # Text that code wrote about this one task does not belong in an agent's system prompt.
             explained = "" if reflected.is_fallback else f"Avoid this: {reflected.root_cause}"
             instruction = "" if plan.is_fallback else plan.instruction or plan.remediation or explained
             changes = {"repair_steps": steps, "instruction": instruction}
         case ErrorClass.PIPELINE_CRASH:
-            # What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan.
+            # The broken phase is found and resumed first, before the plan's other steps. Interruptions that code
+            # detected have their own plan.
             phase = classified.facts.broken_phase.strip()[:LONGEST_NAME]
             broken = f"Put right what broke the phase “{phase}”" if phase else "Find the phase or dependency that broke"
             first = RepairStep(
@@ -110,7 +111,7 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
                 expected_outcome="The whole work, with nothing left out where it broke off.",
             )
         case ErrorClass.MISSING_KNOWLEDGE:
-            # The knowledge is asked for first: of the configured tool, or of a person where there is none.
+            # Knowledge is requested first: from the configured tool, or from a reviewer if there is none.
             wanted = "; ".join(reflected.questions) or reflected.gap or reflected.surface_issue
             tool = spec.knowledge_tool
             first = RepairStep(
@@ -129,9 +130,9 @@ def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: C
 
 
 def lowered_in(plan: Planned, spec: TaskSpec) -> tuple[LoweredRequirement, ...]:
-    """What the plan lowers of the minimum requirements that the task has: a field, or the least number of something.
+    """Return the lowered requirements in the plan that the task has: optional fields and smaller minimums.
 
-    A number is lowered at most by half, so that what passes is still most of the work. The form is never lowered.
+    A minimum is lowered by at most half, so that what passes is still most of the work. The schema is never lowered.
     """
     if spec.requirements is None:
         return ()
@@ -146,9 +147,9 @@ def lowered_in(plan: Planned, spec: TaskSpec) -> tuple[LoweredRequirement, ...]:
     return tuple(kept.values())
 
 
-# What the reflector answers when it is asked for a repair plan, read leniently.
+# The reflector's answer to a request for a repair plan, parsed leniently
 
-# A model that likes to ask must not hold a run up with one question after the other.
+# A model that likes to ask must not delay a run with one question after another.
 MOST_QUESTIONS = 2
 
 
@@ -162,7 +163,7 @@ class PlannedStep(Lenient):
 
 
 def _whole_number(value: Any) -> int | None:
-    """A number of at least one; None for everything else."""
+    """Return a whole number of at least 1, or None for anything else."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and value >= 1 else None
 
@@ -174,7 +175,7 @@ class PlannedPattern(Lenient):
 
 
 def _steps(value: Any) -> Any:
-    """Each item that can be a step: models write a sentence where an object was asked for."""
+    """Return the items that can be steps. A plain sentence becomes a step's action."""
     items = value if isinstance(value, list) else [value]
     steps = [item if isinstance(item, dict) else {"action": item} for item in items if item]
     return [step for step in steps if step.get("action")][:MOST_STEPS]
@@ -190,7 +191,7 @@ class PlannedLowering(Lenient):
 
 
 def _lowerings(value: Any) -> Any:
-    """Each that names a requirement."""
+    """Return the items that name a requirement."""
     items = value if isinstance(value, list) else []
     return [item for item in items if isinstance(item, dict) and item.get("requirement")][:MOST_STEPS]
 
@@ -235,7 +236,10 @@ ANSWER_SCHEMA = closed_object(
 
 
 def planned_from(answer: PlanAnswer, *, tools: list[str]) -> Planned:
-    """The plan that the reflector means. A step by a tool that the task has not is one for the model."""
+    """Return the reflector's plan. A step with an unknown tool becomes a step for the model.
+
+    At most MOST_QUESTIONS steps ask a reviewer; further ones become steps for the model.
+    """
     steps, questions = list[RepairStep](), 0
     for step in answer.repair_steps:
         questions += step.kind is RepairKind.PERSON
@@ -265,7 +269,7 @@ CLASS_PROMPTS = {
 async def plan_repairs(
     spec: TaskSpec, run: Progress, back: SentBack, reflected: Reflected, classified: Classified
 ) -> Planned:
-    """The plan, fitted to the class and recorded."""
+    """Record and return the plan, adjusted to the error class."""
     if classified.type is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
         plan = plan_to_resume(back.made.interruption)
     else:
@@ -299,7 +303,7 @@ async def plan_repairs(
 
 
 def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: Classified) -> tuple[Message, ...]:
-    """What the reflector is asked for a plan: the ticket, the analysis, the class, and the tools there are."""
+    """Return the messages that request a plan: ticket, analysis, error class and available tools."""
     text = prompt(
         "protocol_plan",
         objective=framed_task(task_of(spec)),
@@ -315,7 +319,7 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
 
 
 def _unmet(spec: TaskSpec, back: SentBack) -> str:
-    """The names of the minimum requirements that a step may say it mends."""
+    """Return the names of unmet minimum requirements, which steps may list in `mends`."""
     report = requirements_of(spec, back.made.content)
     if spec.requirements is not None and spec.requirements.files and back.judgement.requirements is not None:
         report = back.judgement.requirements
@@ -323,7 +327,7 @@ def _unmet(spec: TaskSpec, back: SentBack) -> str:
 
 
 def analysis_text(reflected: Reflected) -> str:
-    """The analysis as models and agents are shown it."""
+    """Return the analysis as text for models and agents."""
     lines = [
         f"Expected: {reflected.expected}",
         f"Actual: {reflected.actual}",

@@ -1,6 +1,6 @@
-"""The error trace report: kept as soon as there is a plan, for runs that are cut off later, and again at the end.
+"""Error trace report: stored once there is a plan, in case the run is cut off, and again at the end.
 
-What the class of the error asks to be remembered is proposed with it.
+What the error class asks to remember is proposed together with it.
 """
 
 import hashlib
@@ -24,28 +24,27 @@ from reflection_app.loops.protocol.stages import (
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import one_line
 
-# What a class of error leaves behind for later runs: proposals to the notebook and to the agent's system prompt.
+# Proposals to the notebook and to the agent's system prompt, per error class.
 #
-# After the table of "Error Type Handling" in the third design seed. What a class means for the run, the loop does.
-# Only what the report's own author learned is proposed: what code wrote for want of an answer teaches nobody anything.
+# Source: the table of "Error Type Handling" in the third design seed. The loop handles the consequences for the run.
+# Only what the reflector learned is proposed; text that code wrote in place of an answer teaches nothing.
 
 LONGEST_NAME = 200
 LONGEST_INSTRUCTION = 2_000
-# What the fields of an entry hold.
+# Maximum characters of an entry's field.
 LONGEST_FIELD = 4_000
 MOST_IN_LIST = 30
-# In bytes, of which a Chinese sign has three. What is shorter is a word for "nothing" in one language or another.
+# In bytes; a Chinese character has three. Shorter texts only say "nothing" in some language.
 SHORTEST_NOTE = 14
 SHORTEST_PATTERN = 6
 FIRST_SENTENCE = re.compile(r"\A.+?(?:[.!?](?=\s|\Z)|[。！？]|$)", re.MULTILINE)
 
 
 def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
-    """What is proposed to the notebook: the report's anti-pattern and its learning note, of an iteration only its hint.
+    """Return the notebook proposals: the report's anti-pattern and learning note; for an iteration its hint.
 
-    A crash's note is kept as an error note, every other one as a lesson. Knowledge that was asked for is proposed where
-    it arrives, by the loop. Of the same thing learned for the same agent the source is the same, so that the notebook
-    counts it and does not list it twice.
+    A crash's note becomes an error note, any other a lesson. The loop proposes requested knowledge when it arrives. The
+    same lesson for the same agent has the same `source`, so the notebook counts it and does not list it twice.
     """
     note, learned = report.learning_notes.strip(), list[tuple[ProposalKind, str, dict[str, Any]]]()
     surface = report.surface_issue.strip()
@@ -82,7 +81,7 @@ def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
 
 
 def _is_pattern(pattern: AntiPattern) -> bool:
-    """Whether the pattern says more than that there is none."""
+    """Return True if the pattern has content beyond saying that there is none."""
     said = (*pattern.symptoms, pattern.prevention)
     return bool(pattern.pattern_name.strip()) and (
         _weight(pattern.pattern_name) >= SHORTEST_PATTERN or any(_weight(text) >= SHORTEST_PATTERN for text in said)
@@ -98,7 +97,7 @@ def _folded(text: str) -> str:
 
 
 def _proposal(report: Report, agent: str, kind: ProposalKind, learned: str, entry: dict[str, Any]) -> Proposal:
-    # The same for the same thing learned, whatever its letters' case and spaces.
+    # Equal for the same lesson, regardless of case and white space.
     digest = hashlib.sha256("\n".join((agent.strip(), _folded(learned))).encode()).hexdigest()
     return Proposal(
         **(entry | {"name": entry["name"][:LONGEST_NAME]}),
@@ -111,11 +110,11 @@ def _proposal(report: Report, agent: str, kind: ProposalKind, learned: str, entr
 
 
 def instruction_for(report: Report, *, agent: str) -> Instruction | None:
-    """The instruction that a decision error calls for. None without an agent, whose system prompt it would go into."""
+    """Return the instruction for a decision error, or None, as without an agent to receive it."""
     if report.type is not ErrorClass.DECISION_ERROR or not agent.strip():
         return None
     pattern = report.anti_pattern
-    # What code wrote for want of an answer is the ticket's own repair plan, for one piece of work.
+    # Remediation that code wrote in place of an answer is the ticket's repair plan, which concerns one task only.
     remediation = "" if report.is_fallback else report.remediation
     texts = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, remediation)
     text = next((text.strip() for text in texts if text.strip()), "")
@@ -133,7 +132,7 @@ async def analysed(
     classified: Classified,
     planned: Planned,
 ) -> Analysis:
-    """The analysis with its report kept, all repairs still to be done, and what follows from it proposed."""
+    """Store the report with all repairs pending, make the proposals, and return the analysis."""
     report = Report(
         attempt=back.number,
         agent=spec.agent,
@@ -175,7 +174,7 @@ async def keep_report(
     done: Sequence[Executed],
     submitted: Submitted | None = None,
 ) -> None:
-    """The report with how the repairs ended so far and what remains, in the place of its first state."""
+    """Store the report with the current results of the repairs, replacing its earlier state."""
     ended = {one.number: {"status": one.status, "why": one.why or one.error} for one in done}
     actions = tuple(
         action.model_copy(update=ended.get(number, {}))

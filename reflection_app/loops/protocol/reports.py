@@ -1,4 +1,4 @@
-"""Error trace reports, as they are kept and in the form of the design seed; and what is proposed after them."""
+"""Error trace reports, as stored and in the design seed's form, and proposals derived from them."""
 
 import re
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from reflection_app.loops.verdicts import Issue
 
 
 class RepairAction(Value):
-    """A repair step with how it stands and, which the seed's document has not, why it counts as that."""
+    """A repair step with its status. `why` is the evidence for the status; the seed's document does not have it."""
 
     action: Text
     status: RepairStatus = RepairStatus.PENDING
@@ -26,9 +26,9 @@ class RepairAction(Value):
 
 
 class Report(Value):
-    """A report. `reflection_id` is empty until it is first kept; kept again under its id it takes the old one's place.
+    """An error trace report. `reflection_id` is "" until first stored; storing it again replaces the old state.
 
-    `revised_attempt` is the attempt that was made from it; what code wrote for want of a usable answer `is_fallback`.
+    `revised_attempt` is the attempt made from it. `is_fallback`: code wrote it because no answer was usable.
     `instruction` is for the agent's system prompt, `hint` for the next start.
     """
 
@@ -56,7 +56,7 @@ class Report(Value):
 
 
 class KeptReport(Value):
-    """The name and the time that a report got."""
+    """The id and time assigned to a stored report."""
 
     reflection_id: str
     timestamp: AwareDatetime
@@ -76,7 +76,7 @@ class ProposalKind(StrEnum):
 
 
 class Proposal(Value):
-    """Something proposed to the notebook. Of the same `source` it is proposed once; `details` are its kind's fields."""
+    """A proposed notebook entry. The same `source` is proposed once; `details` holds the fields of its kind."""
 
     kind: ProposalKind
     name: Text = Field(max_length=200)
@@ -90,26 +90,26 @@ class Proposal(Value):
 
 
 class Instruction(Value):
-    """An explicit instruction proposed for the agent's system prompt; it holds once a person has accepted it."""
+    """A proposed instruction for the agent's system prompt. It applies once a member has accepted it."""
 
     agent: Text
     text: Text
     reflection_id: str
 
 
-# Error trace reports as documents: the JSON form of the third design seed, in its order.
+# Error trace reports as documents: the JSON form of the third design seed, in its order
 
-# Agents number what they list themselves.
+# Agents often number list items themselves.
 OWN_NUMBER = re.compile(r"^\s*\d{1,3}[.)、．]\s*")
 
 
 def corrected(report: Report, *, to: ErrorClass, reason: str) -> Report:
-    """The report with the class that a person gave it, and why."""
+    """Return the report with the class that a member set, and the reason."""
     return report.model_copy(update={"type": to, "description": f"{NAMES[to]}: {reason.strip()}"})
 
 
 def document_of(report: Report, *, timestamp: datetime) -> dict[str, Any]:
-    """The report in just the seed's form. `anti_pattern` is optional there, and left out where there is none."""
+    """Return the report in exactly the seed's form. `anti_pattern` is optional there and omitted if None."""
 
     def kept(*names: str) -> dict[str, Any]:
         return report.model_dump(mode="json", include=set(names))
@@ -131,5 +131,5 @@ def document_of(report: Report, *, timestamp: datetime) -> dict[str, Any]:
 
 
 def without_number(text: str) -> str:
-    """A step without the number that its author gave it, for lists that number their items themselves."""
+    """Return a step without its author's number, for lists that are numbered automatically."""
     return OWN_NUMBER.sub("", text, count=1)

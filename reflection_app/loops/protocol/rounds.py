@@ -1,4 +1,4 @@
-"""What passes from step to step of the protocol: an attempt as it was made, its judgement, and what was found out."""
+"""Values passed between the steps of the protocol: an attempt, its judgement, and the analysis."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,7 +20,7 @@ from reflection_app.loops.verdicts import Judgement
 
 
 class BrokenBy(StrEnum):
-    """How the making of an attempt was interrupted, as far as code sees it."""
+    """How code detected the interruption of an attempt."""
 
     FAILED_CALL = "failed_call"
     CUT_OFF = "cut_off"
@@ -28,7 +28,7 @@ class BrokenBy(StrEnum):
 
 @dataclass(frozen=True)
 class Interruption:
-    """What broke off: the key of the step, what was said, and the last step before it that had worked."""
+    """An interruption: the step's key, the message, and the last successful step before it."""
 
     by: BrokenBy
     phase: str
@@ -38,10 +38,10 @@ class Interruption:
 
 @dataclass(frozen=True)
 class Made:
-    """An attempt, what it was made from, and what holds for the judgement that follows.
+    """An attempt with its messages, and conditions for its judgement.
 
-    `checkpoint` says why a person looks at that judgement, whatever the policy; `lowered` is what is expected, where
-    that is less than the task has. `instructions` are those of this run.
+    `checkpoint` holds reasons for a mandatory review, regardless of the policy. `lowered` is the reduced expectation,
+    if any. `instructions` are those of this run.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Made:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it stands for an answer that never came."""
+        """True if the model returned no answer for it."""
         return self.interruption is not None and self.interruption.by is BrokenBy.FAILED_CALL
 
 
@@ -69,7 +69,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class SentBack:
-    """An attempt that goes back, why, and the ticket with which it does."""
+    """An attempt that was sent back, the judgement, and its ticket."""
 
     made: Made
     judgement: Judgement
@@ -86,7 +86,7 @@ class SentBack:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What the first four steps found out, and the report as it was first kept."""
+    """Results of the first four steps, and the report as first stored."""
 
     reflected: Reflected
     classified: Classified
@@ -94,15 +94,15 @@ class Analysis:
     report: Report
 
 
-# Keeping a step of the protocol: the loop goes on with what is recorded, which a person may have edited in a fork.
+# Protocol steps are recorded, and the loop continues with the recorded value, which a fork may have edited.
 
 LONGEST_INPUT = 1_000
 
 
 async def keep_stage[O: Output](run: Progress, back: SentBack, *, key: str, output: O, **inputs: JsonValue) -> O:
-    """`output` as the journal keeps it. `inputs` is what the step began with, in short.
+    """Record `output` and return it as stored. `inputs` summarizes the step's input.
 
-    Raises EffectFailed where it was edited into another step.
+    Raise EffectFailed if a fork edited it into another step.
     """
     short = {name: value[:LONGEST_INPUT] if isinstance(value, str) else value for name, value in inputs.items()}
     record = StageRecord(attempt=back.number, ticket_id=back.ticket.ticket_id, input=short, output=output)
@@ -112,13 +112,16 @@ async def keep_stage[O: Output](run: Progress, back: SentBack, *, key: str, outp
     return kept
 
 
-# Why a person looks at the next judgement where a mistake came again.
+# Mandatory review of the next judgement after a repeated mistake
 
 MOST_NAMED = 3
 
 
 def checkpoint_for(analysis: Analysis) -> tuple[str, ...]:
-    """What that person is told: the repeated mistake and the lowered expectation. Empty where none was repeated."""
+    """Return the reasons shown to the reviewer: the repeated mistake and the lowered expectation.
+
+    Return () if no mistake was repeated.
+    """
     if analysis.classified.type is not ErrorClass.MODEL_CAPABILITY:
         return ()
     found = analysis.classified.facts.similar.found[:MOST_NAMED]
@@ -134,16 +137,16 @@ def checkpoint_for(analysis: Analysis) -> tuple[str, ...]:
 
 
 def lowered_by(analysis: Analysis) -> Lowered | None:
-    """What is expected of the attempt that follows, where its plan lowered it because a mistake came again.
+    """Return the reduced expectation for the next attempt, if its plan lowered it after a repeated mistake.
 
-    It holds for that attempt alone: one that comes after it is judged by the task again, or by a plan of its own.
+    It applies to that attempt only. Later ones are judged by the task again, or by a plan of their own.
     """
     if analysis.classified.type is not ErrorClass.MODEL_CAPABILITY:
         return None
     return analysis.planned.expectation(why=analysis.classified.description)
 
 
-# A rewind ticket in words, as models and agents are shown it.
+# A rewind ticket as text for models and agents
 
 LONGEST_LISTED = 8_000
 LONGEST_HEAD = 1_000
@@ -159,12 +162,12 @@ SENT_BACK_BY = {
 
 
 def framed_ticket(back: SentBack) -> str:
-    """The ticket as data: what outside agents say of their work, and what is quoted from it, is in it."""
+    """Return the ticket as framed data, because it quotes agents and their work."""
     return framed(ticket_text(back), name="ticket", most=2 * LONGEST_LISTED + LONGEST_HEAD)
 
 
 def ticket_text(back: SentBack) -> str:
-    """The ticket with its issues and its repair plan."""
+    """Return the ticket with its issues and repair plan as text."""
     ticket = back.ticket
     issues = [
         item(

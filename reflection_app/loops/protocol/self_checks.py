@@ -1,4 +1,4 @@
-"""What an outside agent says of its own attempt when it hands it in."""
+"""An external agent's self-check of an attempt, submitted with it."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ SelfCheck = dict[str, JsonValue]
 
 
 def is_content(check: SelfCheck | None) -> bool:
-    """Whether the agent is content with its attempt, or says nothing.
+    """Return True if the agent is satisfied with its attempt or says nothing about it.
 
-    Where it does not say so outright, each thing that it names as wrong means that it is not.
+    Without an explicit `ok`, any named issue means that it is not satisfied.
     """
     if not check:
         return True
@@ -33,20 +33,20 @@ def is_interrupted(check: SelfCheck | None) -> bool:
 
 
 def interruption_of(check: SelfCheck | None) -> str:
-    """What the agent says broke off; empty where nothing did."""
+    """Return what the agent reports as interrupted, or ""."""
     if check is None or not is_interrupted(check):
         return ""
     return "; ".join(issues_of(check)) or "The agent says that it was interrupted."
 
 
 def text_of(check: SelfCheck | None, name: str) -> str:
-    """The text under `name`, bounded; empty where there is none."""
+    """Return the text under `name`, cut to LONGEST_TEXT; "" if there is none."""
     value = check.get(name) if check else None
     return value.strip()[:LONGEST_TEXT] if isinstance(value, str) else ""
 
 
 def issues_of(check: SelfCheck) -> tuple[str, ...]:
-    """What the agent found wrong, whatever form it came in."""
+    """Return the issues that the agent found, in any input form."""
     listed = check.get("issues")
     found = listed if isinstance(listed, list) else [listed] if listed else []
     texts = []
@@ -60,14 +60,14 @@ def issues_of(check: SelfCheck) -> tuple[str, ...]:
 
 
 def judge_by(check: SelfCheck, *, attempt: int) -> Judgement:
-    """The agent's word on its own attempt: REVISE, with what it named."""
+    """Return the agent's self-evaluation as a judgement: REVISE, with the issues it named."""
     named = issues_of(check) or (interruption_of(check) or unknown_of(check) or "The agent's self-check failed.",)
     evaluation = SelfEvaluation(is_satisfactory=False, issues=tuple(SelfIssue(description=text) for text in named))
     return judge_itself(evaluation, attempt=attempt)
 
 
 def unknown_of(check: SelfCheck | None) -> str:
-    """What the agent says that it does not know; empty where it says nothing of the kind."""
+    """Return what the agent says it does not know, or ""."""
     unknown = check.get("unknown") if check else None
     if isinstance(unknown, str) and unknown.strip():
         return unknown.strip()[:LONGEST_TEXT]

@@ -1,4 +1,4 @@
-"""Whether two issues are the same mistake again: by meaning where there are vectors, by their words otherwise."""
+"""Decide whether two issues are the same mistake: by meaning if there are vectors, else by words."""
 
 import re
 from collections import Counter
@@ -12,32 +12,32 @@ from judgement.same_mistake import LONGEST, Stated, likeliest, log_odds, needed
 from reflection_app.loops.protocol.error_classes import AlikeBy, SimilarIssue, SimilarIssues
 from reflection_app.loops.verdicts import Issue
 
-# The vectors of issues by their text, as of questions: free of the language.
+# Embeddings of issues by text, encoded as questions; independent of language.
 Vectors = Mapping[str, Sequence[float]]
 
-# By words: a false "again" blames the model, a missed one costs a lesson.
+# By words. A false match blames the model; a missed one costs a lesson.
 SIMILAR_FROM = 0.7
-# Each issue of now is compared with each earlier one. An agent may name fifty, and hundreds stand in reports.
+# Each current issue is compared with each earlier one. An agent may name fifty, and reports contain hundreds.
 MOST_NOW = 20
 MOST_OF_A_REPORT = 20
 MOST_EARLIER = 400
 MOST_FOUND = 20
-# All are compared by one product of matrices; so many are looked at closely.
+# One matrix product compares all; this many are then compared in detail.
 MOST_WEIGHED = 16
 
 PART = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|\d+|[^\W\d_\u3400-\u9fff\uf900-\ufaff]+")
 
 
 def similarity(a: str, b: str) -> float:
-    """How much of their words two texts share, from 0 to 1: Dice's coefficient over words and Chinese bigrams.
+    """Return the share of common words, 0 to 1: Dice's coefficient over words and Chinese bigrams.
 
-    One number is as good as another: the same mistake is seldom made with the same ones.
+    Numbers are ignored, because a repeated mistake seldom has the same ones.
     """
     return _dice(words_of(a), words_of(b))
 
 
 def is_same(a: Issue, b: Issue, *, vectors: Vectors | None = None, among: int = 1) -> bool:
-    """Whether two issues on one piece of work are one mistake, where one of `among` is as likely to be as not."""
+    """Return True if two issues of one task are one mistake, given a prior of one match in `among`."""
     if a.category is not b.category:
         return False
     likeness = similarity(a.description, b.description)
@@ -50,7 +50,10 @@ def is_same(a: Issue, b: Issue, *, vectors: Vectors | None = None, among: int = 
 def bounded(
     now: Sequence[Issue], earlier: Sequence[tuple[str, Issue]]
 ) -> tuple[Sequence[Issue], list[tuple[str, Issue]]]:
-    """What is compared with what: the first of now, and of earlier ones the newest, not too many of one report."""
+    """Return the issues to compare: the first current ones, and the newest earlier ones.
+
+    Both are limited, the latter also per report.
+    """
     taken: Counter[str] = Counter()
     known: list[tuple[str, Issue]] = []
     categories = {issue.category for issue in now[:MOST_NOW]}
@@ -68,16 +71,16 @@ def similar_issues(
     looked_at: int | None = None,
     vectors: Vectors | None = None,
 ) -> SimilarIssues:
-    """For each issue of now the earlier issue of its category that is the same mistake, where one is.
+    """Return, for each current issue, the earlier issue of its category that is the same mistake, if any.
 
-    `earlier` names the report that each issue stood in, newest first; `looked_at` counts reports without issues too.
-    Issues without a vector are compared by their words alone.
+    `earlier` pairs each issue with its report's id, newest first. `looked_at` is the number of reports, including those
+    without issues. Issues without a vector are compared by words.
     """
     first, known = bounded(now, earlier)
     words = {issue.description: words_of(issue.description) for issue in (*first, *(one for _, one in known))}
     found = []
     for issue in first:
-        # An issue that stands in many reports is one that is compared, and its newest report is named.
+        # An issue that occurs in many reports is compared once, and its newest report is named.
         others = {one.description: name for name, one in reversed(known) if one.category is issue.category}
         text = issue.description
         shared = {other: _dice(words[text], words[other]) for other in others}
@@ -104,7 +107,7 @@ def similar_issues(
 
 
 def _by_meaning(text: str, others: Sequence[str], vectors: Vectors) -> tuple[str, float]:
-    """The likeliest of the others, and how likely it is to be the same mistake: from 0.5 it is taken for that."""
+    """Return the most likely match and its probability; 0.5 or more counts as the same mistake."""
     one = _stated(text, vectors)
     places = likeliest(one.vector, np.array([vectors[other] for other in others], float), most=MOST_WEIGHED)
     odds = log_odds([(one, _stated(others[place], vectors)) for place in places]) - needed(len(others))
@@ -117,7 +120,7 @@ def _stated(text: str, vectors: Vectors) -> Stated:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """What is compared: words, pairs of neighbouring Chinese characters; numbers do not count."""
+    """Return the words and pairs of adjacent Chinese characters to compare, without numbers."""
     found: set[str] = set()
     for part in PART.findall(text[:LONGEST].lower()):
         if "\u3400" <= part[0] <= "\uf9ff" and len(part) > 1:

@@ -1,4 +1,4 @@
-"""The six steps as they are recorded: what each was given, and what came of it."""
+"""Records of the protocol's six steps: the input and output of each."""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ from reflection_app.loops.values import Value
 
 
 class Explored(Value):
-    """1. Explore: a snapshot of the present outputs."""
+    """1. Explore: a snapshot of the current output."""
 
     step: Literal["explore"] = "explore"
     characters: int = 0
@@ -25,10 +25,10 @@ class Explored(Value):
 
 
 class Reflected(Value):
-    """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer.
+    """2. Reflect: expected, actual and the gap. `is_fallback`: code wrote it because no answer was usable.
 
-    `same_as` is the run's earlier mistake that the reflector named and quoted, where it did.
-    `missing` is what the agent itself says it lacks, and `missing_quote` its words.
+    `same_as` is the run's earlier mistake that the reflector named and quoted, if any. `missing` is what the agent
+    itself says it lacks, `missing_quote` the quotation.
     """
 
     step: Literal["reflect"] = "reflect"
@@ -46,7 +46,7 @@ class Reflected(Value):
 
 
 class Classified(Value):
-    """3. Classify: the class, the facts it follows from, and the questions of the tree with their answers."""
+    """3. Classify: the class, the facts it follows from, and the tree's questions with answers."""
 
     step: Literal["classify"] = "classify"
     type: ErrorClass
@@ -68,9 +68,9 @@ class Effort(StrEnum):
 
 
 class RepairStep(Value):
-    """One thing to do: by the model, by a tool of the task, or by asking a person.
+    """One repair step: by the model, by a tool of the task, or by asking a reviewer.
 
-    The minimum requirements that it `mends`, by name, show that it is done. Journals of older versions hold more.
+    It is completed once the minimum requirements listed in `mends` are met. Older journals hold more fields.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -90,10 +90,10 @@ class AntiPattern(Value):
 
 
 class Planned(Value):
-    """4. Plan: the repair steps and what else the class of the error asks for.
+    """4. Plan: the repair steps and what else the error class requires.
 
-    Where a mistake came again, a pass from `expected_score` is enough for the next attempt, with less of what `lowered`
-    names.
+    After a repeated mistake, a score from `expected_score` is sufficient for the next attempt, with the requirements in
+    `lowered` reduced.
     """
 
     step: Literal["plan"] = "plan"
@@ -110,7 +110,7 @@ class Planned(Value):
     is_fallback: bool = False
 
     def expectation(self, *, why: str = "") -> Lowered | None:
-        """What is expected of the next attempt instead of the whole; None where nothing was lowered."""
+        """Return the reduced expectation of the next attempt, or None if nothing was lowered."""
         if self.expected_score is None:
             return None
         return Lowered(score=min(100.0, max(0.0, self.expected_score)), requirements=self.lowered, why=why)
@@ -127,9 +127,9 @@ class RepairStatus(StrEnum):
 
 
 class Executed(Value):
-    """5. Execute: how one repair step ended, and `why` it counts as that.
+    """5. Execute: the result of one repair step, and the reason (`why`) for its status.
 
-    At a checkpoint, `requirements` says how the draft stands.
+    At a checkpoint, `requirements` is the check of the draft.
     """
 
     step: Literal["execute"] = "execute"
@@ -152,9 +152,9 @@ class SubmitStatus(StrEnum):
 
 
 class Submitted(Value):
-    """6. Submit: the revised output against the minimum requirements; what does not hold goes round again.
+    """6. Submit: the revised output compared with the minimum requirements; unmet ones need another iteration.
 
-    `status` is the seed's word for what code goes by, `ready_for_re_evaluation`.
+    `status` is the seed's value; code uses `ready_for_re_evaluation`.
     """
 
     step: Literal["submit"] = "submit"

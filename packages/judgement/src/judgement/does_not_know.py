@@ -1,6 +1,7 @@
-"""Does who wrote this say that they do not know? Read from what was asked and what was written, in any language.
+"""Classify whether an author says that they do not know something, in any language.
 
-The same words say it of one task and not of another ("none found" answers "are there any?"), so both are looked at.
+The same words may say so for one task and not for another ("none found" answers "are there any?"). The input is
+therefore the text together with its task.
 """
 
 import re
@@ -13,13 +14,13 @@ from judgement.linear import Numbers
 from judgement.network import load_network
 
 KIND = "does_not_know"
-# Texts and whether they are questions, as vectors of the model that the weights were learned on. Shape (n, 384).
+# Embeds texts, given a flag for questions, with the model of the weights. Shape (n, 384).
 Embed = Callable[[Sequence[str], bool], Numbers]
 
-# What was learned from is no longer, and vectors of more tell less of each sentence.
+# The training texts are no longer than this, and embeddings of longer texts hold less about each sentence.
 LONGEST_PIECE = 500
 LONGEST_TASK = 300
-# Of longer texts the beginning and the end are read: what is missing is said before or after the work.
+# Longer texts are read at both ends: what is missing is stated before or after the work.
 FIRST_PIECES = 5
 LAST_PIECES = 3
 MOST_SENTENCES = 12
@@ -28,19 +29,22 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；;])|\n+")
 
 @dataclass(frozen=True)
 class Reading:
-    """Of the texts that were read, the piece that says it most: its log odds, and of its sentences the clearest."""
+    """The piece with the strongest signal: its log odds, and its clearest sentence."""
 
     odds: float
     quote: str
 
     def says_it(self, *, found_nothing: bool = False) -> bool:
-        """Whether it is said; `found_nothing`: a call that was made for it is known to have come back empty."""
+        """Return True if the text says that something is unknown.
+
+        `found_nothing` selects a lower threshold, for tasks in which a tool call is known to have returned nothing.
+        """
         _, bars = load_network(KIND)
         return self.odds > bars["sensitive" if found_nothing else "threshold"]
 
 
 def read(texts: Sequence[str], *, task: str, embed: Embed) -> Reading:
-    """The reading of texts by one author on one task. Raises what `embed` raises, and ValueError without any text."""
+    """Classify texts by one author on one task. Raise what `embed` raises, and ValueError if there is no text."""
     pieces = [piece for text in texts for piece in pieces_of(text)]
     if not pieces:
         raise ValueError("nothing was written")
@@ -54,15 +58,18 @@ def read(texts: Sequence[str], *, task: str, embed: Embed) -> Reading:
 
 
 def features(written: Numbers, asked: Numbers) -> Numbers:
-    """Rows of what the network sees: a text beside the task, which may be the same for all of them."""
+    """Return the network's input rows: each text's vector next to the task's, which may be shared."""
     return np.hstack([written, np.broadcast_to(asked, written.shape)])
 
 
 def pieces_of(text: str) -> list[str]:
-    """The text in pieces of whole sentences where they are short enough; of a long text, its beginning and its end."""
+    """Split the text into pieces of whole sentences, at most LONGEST_PIECE characters each.
+
+    Longer sentences are split. Of a long text, only the beginning and the end are returned.
+    """
     most = LONGEST_PIECE * (FIRST_PIECES + LAST_PIECES)
     if len(text) > 2 * most:
-        # Blank texts and one long line are bounded before anything looks at them.
+        # Bound blank texts and very long lines before any pattern runs on them.
         text = f"{text[:most]}\n{text[-most:]}"
     pieces = [""]
     for sentence in sentences_of(text):
@@ -77,7 +84,7 @@ def pieces_of(text: str) -> list[str]:
 
 
 def sentences_of(text: str) -> list[str]:
-    """Its sentences and lines, without what is blank."""
+    """Return the nonblank sentences and lines."""
     return [sentence.strip() for sentence in SENTENCE_END.split(text) if sentence.strip()]
 
 

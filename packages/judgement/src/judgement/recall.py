@@ -1,8 +1,8 @@
-"""Which lessons of a notebook concern a task, and whether any does.
+"""Retrieval: which lessons of a notebook concern a task, if any.
 
-What a lesson is about and what a task is about may be near while the one does not help with the other: which numbers
-of the vectors matter was learned, and so was which tasks no notebook has anything to say to. Words that few texts have
-and names such as FEE-608 count beside the meaning.
+The subjects of a lesson and a task may be similar although the lesson does not help. The relevant dimensions of the
+embeddings were learned, and also which tasks no notebook can help with. Rare words, and names such as FEE-608, count in
+addition to meaning.
 """
 
 import re
@@ -22,17 +22,17 @@ KIND = "recall"
 
 
 class Way(StrEnum):
-    """What an answer was read from."""
+    """Basis of a retrieval decision."""
 
     MEANING = "meaning"
-    # Another model's vectors: how far an entry stands out among the notebook's others.
+    # Embeddings of another model: how far an entry stands out among the notebook's others.
     LIKENESS = "likeness"
     WORDS = "words"
 
 
-# With fewer entries, nothing can be said to stand out.
+# With fewer entries, none can be said to stand out.
 FEWEST_TO_STAND_OUT = 8
-# How much words and names count beside meaning in the order of what was found, before the regression has seen it.
+# Weights of words and names, relative to meaning, in the ranking that precedes the regression.
 WORDS_COUNT = 0.25
 NAMES_COUNT = 0.1
 STANDING_OUT_COUNTS = 0.1
@@ -42,22 +42,25 @@ SAME_PLACE = 0.005
 
 @dataclass(frozen=True)
 class Space:
-    """What was learned of the wheel's vectors. Shapes: `turn` (384, 384), all others (384,)."""
+    """Learned transformation of the wheel's embeddings. Shapes: `turn` (384, 384), all others (384,)."""
 
     turn: Numbers
     middle_of_questions: Numbers
     middle_of_entries: Numbers
-    # How much a question is of the sort that no lesson concerns, and an entry of the sort that concerns none.
+    # Directions: how typical a question is of those without a lesson, and an entry of those that concern no question.
     usual_question: Numbers
     usual_entry: Numbers
 
     def searched(self, question: Numbers) -> Numbers:
-        """The vector whose nearest, by cosine among vectors of one length, are the nearest by what was learned."""
+        """Return the vector to search with.
+
+        Among unit vectors, its nearest neighbors by cosine are the nearest in the learned space.
+        """
         found: Numbers = self.turn @ (self.turn.T @ (question - self.middle_of_questions))
         return found
 
     def likeness(self, questions: Numbers, entries: Numbers) -> Numbers:
-        """The cosines in the learned space. Shape (questions, entries)."""
+        """Return the cosines in the learned space. Shape (questions, entries)."""
         asked = _of_length_1((questions - self.middle_of_questions) @ self.turn)
         written = _of_length_1((entries - self.middle_of_entries) @ self.turn)
         found: Numbers = asked @ written.T
@@ -66,7 +69,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entry that may concern the task. `vector` is the stored one, where there is one."""
+    """An entry that may concern the task. `vector` is the stored embedding, if there is one."""
 
     name: str
     text: str
@@ -75,7 +78,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Judged:
-    """How sure it is that the entry concerns the task, whether that is enough, and how alike the meanings are."""
+    """Probability that the entry concerns the task, whether it is sufficient, and the similarity of meaning."""
 
     sure: float
     fits: bool
@@ -84,28 +87,29 @@ class Judged:
 
 @cache
 def space() -> Space:
-    """The learned space that ships."""
+    """Return the learned space that ships."""
     kept = np.load(WEIGHTS / f"{KIND}.npz")
     return Space(**{name: kept[name].astype(float) for name in Space.__dataclass_fields__})
 
 
 def gate(way: Way) -> Linear:
-    """The regression that decides by what was read this way."""
+    """Return the regression for decisions on this basis."""
     kept = load(KIND)
     return Linear(kept[f"{way}_weights"], kept[f"{way}_bias"], kept[f"{way}_threshold"])
 
 
 def least_sure(way: Way) -> float:
-    """How sure it has to be that an entry concerns a task, from 0 to 1, for the entry to be told."""
+    """Return the minimum probability, from 0 to 1, for an entry to be used on this basis."""
     return 1 / (1 + exp(-gate(way).threshold))
 
 
 def judge(
     question: str, candidates: Sequence[Candidate], *, vector: Numbers | None = None, is_wheels: bool = True
 ) -> tuple[list[Judged], Way]:
-    """Of each candidate, whether it concerns the question, and what that was read from.
+    """Return, for each candidate, whether it concerns the question, and the basis of the decision.
 
-    `vector` is the question's, in the space of the candidates'; `is_wheels` says that this is the wheel's model.
+    `vector` is the question's embedding, from the same model as the candidates'. `is_wheels` is True if that is the
+    wheel's model.
     """
     if not candidates:
         return [], Way.WORDS
@@ -124,7 +128,7 @@ def judge(
         way, seen = Way.LIKENESS, likeness_features(likeness, words[has])
     alike: list[float | None] = [None] * len(candidates)
     if likeness is not None:
-        # What has no vector yet was just written, and is judged by its words.
+        # A recently written entry without a vector is judged by its words.
         odds[has], least[has] = _odds(way, seen), gate(way).threshold
         by_place = iter(likeness.tolist())
         alike = [next(by_place) if is_there else None for is_there in has]
@@ -140,11 +144,11 @@ def _odds(way: Way, features: Numbers) -> Numbers:
     return np.clip(gate(way).log_odds(features), -30, 30)
 
 
-# What the regressions see: of one question, a row for each candidate.
+# Features of the regressions: for one question, a row per candidate
 
 
 def meaning_features(learned: Space, question: Numbers, entries: Numbers, likeness: Numbers, words: Numbers) -> Numbers:
-    """Likeness, how usual question and entry are, the place among the others, and words."""
+    """Return similarity, typicality of question and entry, rank among the candidates, and words."""
     usual = float((question - learned.middle_of_questions) @ learned.usual_question)
     by_entry = (entries - learned.middle_of_entries) @ learned.usual_entry
     order = likeness + _by_words(words)
@@ -153,7 +157,7 @@ def meaning_features(learned: Space, question: Numbers, entries: Numbers, likene
 
 
 def likeness_features(likeness: Numbers, words: Numbers) -> Numbers:
-    """How far each stands out among the others, its place, and words."""
+    """Return how far each candidate stands out among the others, its rank, and words."""
     middle = np.median(likeness)
     spread = np.median(np.abs(likeness - middle)) * 1.4826 + 1e-6
     out = np.clip((likeness - middle) / spread, -MOST_STANDING_OUT, MOST_STANDING_OUT)
@@ -162,7 +166,7 @@ def likeness_features(likeness: Numbers, words: Numbers) -> Numbers:
 
 
 def word_features(words: Numbers) -> Numbers:
-    """Words, and the place among the others."""
+    """Return the word features and the rank among the candidates."""
     return np.hstack([words, _places(_by_words(words))])
 
 
@@ -172,10 +176,10 @@ def _by_words(words: Numbers) -> Numbers:
 
 
 def _places(order: Numbers) -> Numbers:
-    """By how much each is behind the first, its rank, by how much the first is before the next, and the first's alone.
+    """Return the gap to the first, the rank, the first's lead over the next, and that lead for the first only.
 
-    Entries that say the same have one place. Where there is no other, the others are taken to be as far away as what
-    has nothing to do with the question.
+    Entries with the same value share a place. If there is no other entry, the next one is assumed as distant as an
+    unrelated entry.
     """
     down = np.append(np.sort(order)[::-1], min(0.0, float(order.min())))
     before = (order[None] > order[:, None] + SAME_PLACE).sum(1)
@@ -184,29 +188,29 @@ def _places(order: Numbers) -> Numbers:
     return np.column_stack([down[0] - order, np.minimum(np.log1p(before), 2.0), lead, lead * (before == 0)])
 
 
-# Words in common. Chinese, Japanese and Korean are read in pairs of characters.
+# Shared words; Chinese, Japanese and Korean are read as pairs of characters
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:[_./:@#+-]+[^\W_{CJK}]+)*")
 JOINED = re.compile(r"[_./:@#+-]+")
-# getUserProfile, snake_case, src/app.py, ops@example: what is called so and not otherwise.
+# Identifiers: getUserProfile, snake_case, src/app.py, ops@example.
 NAME = re.compile(r"[a-z][A-Z]|_|[^\W\d_][./:@#][^\W\d_]")
 ENDINGS = ("ing", "ed", "es", "s")
 SHORTEST_STEM = 4
 LONGEST_READ = 4_000
-# A text of few words does not say much by having one of them.
+# Smoothing: a single shared word says little in a text of few words.
 AS_IF_MORE = 8.0
 MOST_SHARED = 25.0
-# Who asks for an entry by so few words means it, if one of them is in so few of the texts that were counted.
+# A question of this few words names the entry it wants, if one of its words is this rare in the counted texts.
 MOST_LOOKED_UP = 3
 RARE = 10
 BY_ITS_NAME = 0.5
-# What is this rare or rarer in the texts that were counted tells as much as a word can.
+# Words this rare, or rarer, in the counted texts have the maximum weight.
 RAREST = 3
 
 
 def words_of(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a text, and of these the names: what has a digit or is joined as identifiers are."""
+    """Return the words of a text, and those that are names: with a digit, or joined like identifiers."""
     found, names = set[str](), set[str]()
     for run in RUN.findall(unicodedata.normalize("NFKC", text[:LONGEST_READ])):
         if re.match(f"[{CJK}]", run):
@@ -220,7 +224,7 @@ def words_of(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_looked_up(question: str, one: Candidate) -> bool:
-    """Whether the question is a few words, a rare one among them, and the entry has all of them: an exact rule."""
+    """Return True if the question is a few words, one of them rare, that the entry contains all. An exact rule."""
     asked, _ = words_of(question)
     counts: Mapping[str, int] = load(KIND)["counts"]
     if not 0 < len(asked) <= MOST_LOOKED_UP or min(counts.get(word, 0) for word in asked) > RARE:
@@ -229,9 +233,9 @@ def is_looked_up(question: str, one: Candidate) -> bool:
 
 
 def lexical(question: str, candidates: Sequence[Candidate], counts: Mapping[str, int]) -> Numbers:
-    """A row for each candidate: what shared words weigh, their share of the question and of the name, shared names,
+    """Return a row of features per candidate: weight of shared words, and their share of the question and of the name.
 
-    and whether both have names of which none is the other's.
+    Then the number of shared names, and whether both have names of which none is shared.
     """
     asked, names = words_of(question)
     all_asked = _weight(asked, counts)
@@ -249,7 +253,7 @@ def lexical(question: str, candidates: Sequence[Candidate], counts: Mapping[str,
 
 
 def _weight(words: Iterable[str], counts: Mapping[str, int]) -> float:
-    # "" counts all texts. A count that is not kept is small.
+    # "" is the number of all texts. Words without a stored count are rare.
     return sum(log(counts[""] / max(RAREST, counts.get(word, RAREST))) for word in words)
 
 

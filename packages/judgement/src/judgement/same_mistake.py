@@ -1,8 +1,8 @@
-"""Whether two issues, as reports state them, are the same mistake: the same root, whatever it happened to.
+"""Decide whether two issues from reports are the same mistake: the same root cause in any context.
 
-A vector says above all what a text is about, and two mistakes with one subject are still two. So a map of the vectors
-was learned in which texts of one root lie together, and a regression weighs nearness there, nearness as it is, and the
-wording: two sentences that share all but their decisive part are two mistakes, and two that share no word may be one.
+An embedding mainly reflects a text's subject, and two mistakes on one subject are still two. A learned map brings texts
+with one root cause together. A regression combines proximity on the map, plain proximity, and wording. Two sentences
+that differ only in their decisive part are two mistakes; two without a shared word may be one.
 """
 
 import re
@@ -17,25 +17,25 @@ import numpy as np
 from judgement.linear import WEIGHTS, Linear, Numbers, linear
 
 NAME = "same_mistake"
-# Nearness is taken over the first so many directions of the map: the first tell most.
+# Proximity is computed over the first 8, 16, … directions of the map; the first carry the most information.
 DIRECTIONS = (8, 16, 32, 64)
-# From there on one of 200 pairs taken at random passes, and of true repeats too few would if more were asked.
+# Upper bound of the required log odds: at it, one in 200 random pairs passes. More would lose too many true repeats.
 MOST_NEEDED = 2.0
-# An issue's point is made by then; the rest would only cost time.
+# Issues make their point within this length; more text would only cost time.
 LONGEST = 1_000
-# Parts that are compared in their order, which of few words takes the third power of them; issues have a few dozen.
+# Comparing the order of parts takes cubic time for texts of few distinct words; issues have a few dozen parts.
 MOST_IN_ORDER = 100
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 CHINESE = re.compile(f"[{CJK}]")
 PART = re.compile(rf"\d+(?:[.,:]\d+)*%?|[{CJK}]|[^\W\d_{CJK}]+")
 NUMBER = "#"
-# In place of a stemmer: words that begin alike are taken for one.
+# Replaces a stemmer: words with the same beginning count as equal.
 STEM = 5
 
 
 @dataclass(frozen=True)
 class Map:
-    """Vectors less their middle, times `directions`, lie as their roots do."""
+    """Linear map: vectors minus `middle`, times `directions`, are arranged by root cause."""
 
     middle: Numbers
     directions: Numbers
@@ -43,16 +43,16 @@ class Map:
 
 @dataclass(frozen=True)
 class Stated:
-    """An issue's text, cut, with its vector as a question's: free of its language."""
+    """An issue's text, truncated, with its embedding as a question, which is independent of language."""
 
     text: str
     vector: Numbers
 
 
 def log_odds(pairs: Sequence[tuple[Stated, Stated]]) -> Numbers:
-    """Of each pair, the logarithm of the odds that it is one mistake; above 0 it is likelier than not.
+    """Return the log odds of each pair to be one mistake; above 0 means more likely than not.
 
-    That is for pairs of which about half are: who looks among many, asks for more (see `needed`).
+    This assumes that about half of the pairs match. A search among many candidates must require more (see `needed`).
     """
     if not pairs:
         return np.zeros(0)
@@ -64,12 +64,12 @@ def log_odds(pairs: Sequence[tuple[Stated, Stated]]) -> Numbers:
 
 
 def needed(compared: int) -> float:
-    """The log odds from which one of `compared` issues is taken for the same: chance finds more among many."""
+    """Return the log odds required for a match among `compared` issues, since chance matches grow with their number."""
     return min(log(1 + compared), MOST_NEEDED) - shipped().threshold
 
 
 def likeliest(now: Numbers, earlier: Numbers, *, most: int) -> list[int]:
-    """The places of the rows of `earlier` nearest to the vector `now`: half of them by the map, half as they are."""
+    """Return the indexes of rows of `earlier` nearest to the vector `now`: half by the map, half by plain cosine."""
     known = the_map()
     near = set[int]()
     for onto in (known.directions[:, :16], np.eye(len(known.middle))):
@@ -79,7 +79,7 @@ def likeliest(now: Numbers, earlier: Numbers, *, most: int) -> list[int]:
 
 
 def nearness(a: Numbers, b: Numbers, known: Map) -> Numbers:
-    """Cosines of each pair of rows: over more and more directions of the map, and of the vectors themselves."""
+    """Return the cosines of each pair of rows: over increasing numbers of map directions, and of the plain vectors."""
     a, b = a - known.middle, b - known.middle
     on_map = a @ known.directions, b @ known.directions
     sides = [(on_map[0][:, :many], on_map[1][:, :many]) for many in DIRECTIONS] + [(a, b)]
@@ -87,14 +87,14 @@ def nearness(a: Numbers, b: Numbers, known: Map) -> Numbers:
 
 
 def features(near: Numbers, wording_of: Numbers) -> Numbers:
-    """What the regression reads: all of it, and each number times each other."""
+    """Return the regression's input: all values, and the product of each two."""
     plain = np.hstack([near, wording_of])
     one, other = np.triu_indices(plain.shape[1])
     return np.hstack([plain, plain[:, one] * plain[:, other]])
 
 
 def wording(a: str, b: str) -> list[float]:
-    """How two texts share their words, letters, order and numbers: the same from both sides."""
+    """Return how two texts share words, letters, order and numbers; symmetric."""
     a, b = a[:LONGEST].lower(), b[:LONGEST].lower()
     a, b = min(a, b), max(a, b)
     parts = PART.findall(a), PART.findall(b)
@@ -129,7 +129,7 @@ def wording(a: str, b: str) -> list[float]:
 
 
 def chinese_share(text: str) -> float:
-    """Which part of the text is Chinese, from 0 to 1; a character says about as much as two letters."""
+    """Return the share of Chinese in the text, from 0 to 1; a character counts as two letters."""
     characters = len(CHINESE.findall(text))
     letters = sum(map(str.isalpha, text)) - characters
     return 2 * characters / (2 * characters + letters) if characters else 0.0
@@ -140,7 +140,7 @@ def _stem(part: str) -> str:
 
 
 def _stems(parts: Sequence[str]) -> dict[str, float]:
-    # Short words are mostly those that every sentence has.
+    # Short words are mostly common to all sentences.
     found: dict[str, float] = {}
     for part in parts:
         if not part[0].isdigit():
@@ -161,12 +161,12 @@ def _of_length_1(vectors: Numbers) -> Numbers:
 
 @cache
 def the_map() -> Map:
-    """The map that ships."""
+    """Return the map that ships."""
     with np.load(WEIGHTS / f"{NAME}.npz") as kept:
         return Map(kept["middle"].astype(float), kept["directions"].astype(float))
 
 
 @cache
 def shipped() -> Linear:
-    """The regression that ships."""
+    """Return the regression that ships."""
     return linear(NAME)

@@ -1,7 +1,7 @@
-"""Compare two operations, as completeness checks name them, piece by piece.
+"""Compare two operations, as named by completeness checks, piece by piece.
 
-A sentence is taken to pieces: what is done, to what, from where and to where. Each piece needs its counterpart. What no
-table knows is compared by its letters. In doubt two operations stay two.
+A sentence is split into pieces: the action, its object, source and destination. Each piece needs a counterpart. Words
+outside of the table are compared by letters. In doubt, two operations count as different.
 """
 
 import re
@@ -13,30 +13,30 @@ from functools import cache, lru_cache
 from judgement.operation_words import ACTION, HELPING, LIGHT, NOT, ORDINAL, PARTICLES, PLAIN_SIGNS, meanings, stem
 
 LONGEST = 500
-# A phrase's particle stands at most so many words behind its verb.
+# Maximum distance of a particle from its verb, in words.
 PARTICLE_WITHIN = 6
-# One word more may be an adjective; two are another thing.
+# One extra word may be an adjective; two make another object.
 MOST_MORE = 1
 SHORTEST_STEM = 5
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _QUOTED = r"[“\"'‘「《]([^”\"'’」》]{2,60})[”\"'’」》]"
 _STUCK = rf"[^\s,;:，。；：、{HAN}]*[\w-](?:[@/\\_][\w.@/\\-]*\w|\.\w+)[^\s,;:，。；：、{HAN}]*"
-# “Send it to A”: an article never ends what is said.
+# Single letters as names: “Send it to A”. An article never ends a phrase.
 _LETTER = rf"(?<![A-Za-z0-9])(?:[B-HJ-Z](?![A-Za-z0-9'])|A(?=\s*(?:$|[,;.、，]|and\b|[{HAN}])))"
 _NAME = re.compile(rf"{_STUCK}|\d+(?:[.,:]\d+)*|{_QUOTED}|{_LETTER}")
 _PIECE = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
 _WAY = re.compile(rf"(?:\b(from|to|into)\s+(?:the\s+)?|(从|到|至|往|为)\s*)([a-z0-9_-]+|[{HAN}]{{2}})")
-# What is written into a file is saved.
+# Writing into a file counts as saving.
 _INTO = re.compile(r"\bwrit\w+ .*\b(?:into|to|as)\b")
 _SAME_WAY = {"into": "to", "从": "from", "到": "to", "至": "to", "往": "to", "为": "to"}
 
-# All that a word may stand for.
+# All meanings that a word may have.
 type Sense = frozenset[str]
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """What an operation says. `names` tell one thing from all others, `ways` are from where and to where it goes."""
+    """An operation's content. `names` identify objects; `ways` are (direction, place) pairs."""
 
     actions: tuple[Sense, ...]
     others: tuple[Sense, ...]
@@ -51,10 +51,10 @@ class Pieces:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether each piece of the one has its counterpart in the other, but for what only helps another word."""
+    """Return True if each piece of one operation has a counterpart in the other. Filler words do not count."""
     a, b = pieces(one), pieces(other)
     if a.names != b.names:
-        # “The first poster” is “poster 1”; where both name the same, an ordinal is a word like any other.
+        # “The first poster” is “poster 1”. If both have the same names, an ordinal is an ordinary word.
         a, b = _numbered(a), _numbered(b)
     if a.names != b.names or _is_turned(a, b):
         return False
@@ -64,12 +64,12 @@ def says_the_same(one: str, other: str) -> bool:
     others = _left(a.others, b.senses), _left(b.others, a.senses)
     if all(others) or any(NOT in sense for side in others for sense in side):
         return False
-    # Across languages a run of signs may be one word, and a word one sign: how many there are says nothing.
+    # Across languages, the number of words cannot be compared, as one word may correspond to several.
     return a.is_chinese != b.is_chinese or max(map(len, others)) <= MOST_MORE
 
 
 def says_just_the_same(one: str, other: str) -> bool:
-    """Return True if each piece of either has its counterpart in the other, with no word more on any side."""
+    """Return True if each piece of either has a counterpart in the other, without any extra word."""
     if not says_the_same(one, other):
         return False
     a, b = _numbered(pieces(one)), _numbered(pieces(other))
@@ -91,7 +91,7 @@ def _left(mine: Iterable[Sense], theirs: Sequence[Sense]) -> list[Sense]:
 
 
 def _are_alike(one: Sense, other: Sense) -> bool:
-    """Whether two words that no table knows are forms of one, or two runs of Chinese signs share most of them."""
+    """Return True if two unknown words are forms of one, or two Chinese texts share most characters."""
     if len(one) > 1 or len(other) > 1:
         return False
     [a], [b] = ({word.removeprefix(ACTION) for word in sense} for sense in (one, other))
@@ -101,7 +101,7 @@ def _are_alike(one: Sense, other: Sense) -> bool:
 
 
 def _is_turned(a: Pieces, b: Pieces) -> bool:
-    """Whether it goes from or to somewhere else, and both name both places."""
+    """Return True if the direction is reversed: both contain both places, with the roles swapped."""
     return any(
         way == other_way and place != other and other in a.words and place in b.words
         for way, place in a.ways
@@ -111,7 +111,7 @@ def _is_turned(a: Pieces, b: Pieces) -> bool:
 
 @lru_cache(maxsize=4_096)
 def pieces(text: str) -> Pieces:
-    """The operation taken to pieces."""
+    """Split the operation into its pieces."""
     folded = unicodedata.normalize("NFKC", text[:LONGEST])[:LONGEST].replace("’", "'").strip(" .。!！")
     names = frozenset(match[0].strip("“”\"'‘’「」《》.()").casefold() for match in _NAME.finditer(folded))
     plain = _NAME.sub(" ", folded).casefold()
@@ -145,13 +145,13 @@ def _english(words: list[str]) -> list[Sense]:
         if len(phrase) > 1 or (phrase in known and word not in _helping()):
             senses.append(known[phrase])
         elif word not in _helping():
-            # An order begins with what is to be done, also where no table knows the word.
+            # An order starts with an action, even if the table does not know the word.
             senses.append(frozenset({f"{ACTION}{word}" if at == 0 else word}))
     return senses
 
 
 def _phrase_at(at: int, words: list[str], taken: set[int]) -> Sequence[int]:
-    """The places of the longest phrase that begins there; of the word alone where none does."""
+    """Return the positions of the longest phrase that begins at `at`, or of the word alone."""
     known = meanings()
     for size in range(min(known.longest, len(words) - at), 1, -1):
         places = range(at, at + size)

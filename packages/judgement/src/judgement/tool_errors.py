@@ -1,4 +1,6 @@
-"""What to do about a failed call, by what its error means: five regressions on its vector and on facts of the call."""
+"""Choose the remedy for a failed call by the error's meaning: five regressions on its embedding and on facts of the
+call.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +12,19 @@ from judgement.linear import Linear, Numbers, load
 REMEDIES = ("fix_and_retry", "retry_later", "switch_tool", "ask_person", "skip")
 TYPES = ("parameter_error", "permission_denied", "external_service_error")
 STATUSES = (200, 400, 401, 403, 404, 409, 422, 429, 500, 503)
-# An error says what it is about in its first sentences; each token costs time.
+# An error states its subject in the first sentences, and each token costs time.
 LONGEST_READ = 500
-# Vectors are of length 1, and the ridge draws on weights: so they count as much as the facts.
+# Vectors have length 1 and the ridge shrinks weights, so this scales them to count as much as the facts.
 VECTOR_COUNTS = 10.0
 SHORT = 40
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed call. `others` counts the tools that could be called instead.
+    """A failed call. `others` is the number of tools that could be called instead.
 
-    `names_a_value`: a value of its parameters stands in the error. `rule` is the rule that fits, with the `ruled`
-    remedy; both are empty where none does.
+    `names_a_value`: the error contains a value of the call's parameters. `rule` is the matching rule, `ruled` its
+    remedy; both are "" if none matches.
     """
 
     error: str
@@ -34,15 +36,15 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """What is to be made a vector of, as a question."""
+        """The text to embed, as a question."""
         return " ".join(self.error.split())[:LONGEST_READ] or "nothing said"
 
 
 @dataclass(frozen=True)
 class Remedied:
-    """The remedies with how sure each is, from 0 to 1, and the likeliest type of the error.
+    """Probability of each remedy, from 0 to 1, and the most likely error type.
 
-    `is_sure`: so much surer than the threshold that no model has to be asked.
+    `is_sure`: the highest probability reaches the threshold, so no model needs to be asked.
     """
 
     sureness: dict[str, float]
@@ -51,12 +53,12 @@ class Remedied:
 
     @property
     def remedy(self) -> str:
-        """The one that is right most likely."""
+        """The most probable remedy."""
         return max(self.sureness, key=lambda name: self.sureness[name])
 
 
 def facts(failure: Failure, rules: Sequence[str]) -> list[float]:
-    """What is known of the call beside its error's meaning, as numbers. `rules` are those with a weight each."""
+    """Return the facts of the call as numbers. `rules` are those that have a weight of their own."""
     status = failure.status
     return [
         float(one)
@@ -79,12 +81,12 @@ def facts(failure: Failure, rules: Sequence[str]) -> list[float]:
 
 
 def features(failures: Sequence[Failure], vectors: Numbers, rules: Sequence[str]) -> Numbers:
-    """The rows that are learned from and judged: (n, d)."""
+    """Return the input rows for training and prediction. Shape (n, d)."""
     return np.hstack([vectors * VECTOR_COUNTS, np.array([facts(failure, rules) for failure in failures])])
 
 
 def judge(failure: Failure, vector: Numbers) -> Remedied:
-    """What to do about it; `vector` is that of `failure.text`, of shape (384,)."""
+    """Return the remedies for a failure; `vector` is the embedding of `failure.text`, shape (384,)."""
     learned = load("tool_errors")
     rules = learned["rules"].split()
     row = features([failure], vector[None], rules)
@@ -100,5 +102,5 @@ def judge(failure: Failure, vector: Numbers) -> Remedied:
 
 
 def exact_rules() -> frozenset[str]:
-    """The rules that were right so often on what was learned from that nothing else is asked where they fit."""
+    """Return the rules that were right so often in training that nothing else is consulted if they match."""
     return frozenset(load("tool_errors")["exact_rules"].split())

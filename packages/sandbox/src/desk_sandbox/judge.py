@@ -1,4 +1,4 @@
-"""From what a child reported to a verdict, outside the sandbox, where the expected values are."""
+"""Judge a child's reports outside the sandbox, where the expected values are."""
 
 import os
 import signal
@@ -20,15 +20,18 @@ from desk_sandbox.values import (
     size_of_tree,
 )
 
-# Whether what a script was told equals a literal, as Python's `==` has it for plain data.
+# Comparison of a script's reported value with a literal, like Python's `==` for plain data
 
 
 def equals(tree: Any, literal: Any, *, is_identity: bool) -> bool:
-    """The tree is in the exact form, in which keys of a dictionary are trees too; what is no plain data is unequal."""
+    """Return True if the tree equals the literal. The tree is in the exact form, whose dictionary keys are trees.
+
+    Anything but plain data is unequal. Raise MalformedValue for an impossible value.
+    """
     if is_identity:
         return tree is literal
     if size_of_tree(tree) != size_of_literal(literal):
-        return False  # what is built below is then as small as the literal
+        return False  # values built below are then no larger than the literal
     try:
         actual = thaw(tree)
         return agrees(actual, literal) if has_approx(literal) else bool(actual == literal)
@@ -45,7 +48,7 @@ def size_of_literal(literal: Any) -> int:
 
 
 def thaw(tree: Any) -> Any:
-    """The Python value; what is no plain data becomes an object that equals nothing."""
+    """Return the Python value of a tree; anything but plain data becomes an object that equals nothing."""
     if not isinstance(tree, dict):
         return tree
     tag, content = next(iter(tree.items()))
@@ -71,13 +74,13 @@ FORGED_TEXT = "The code wrote to the channel on which its results are reported."
 
 
 class Judge:
-    """Makes results of one run; `wall_s` is for the text of a time-out."""
+    """Makes the results of one run; `wall_s` is used in the text of a timeout."""
 
     def __init__(self, *, wall_s: float, entry_point: str | None) -> None:
         self.wall_s, self.entry_point = wall_s, entry_point
 
     def judge_case(self, case: CallCase, record: Record, *, name: str) -> TestResult:
-        """Passed only if the returned value, as data, is the expected one."""
+        """Return the result of a case. It passes only if the returned value, as data, is the expected one."""
         arguments = [repr(value) for value in case.args] + [f"{key}={value!r}" for key, value in case.kwargs.items()]
         result = TestResult(
             name=name,
@@ -102,7 +105,10 @@ class Judge:
         return failed(result, FailureReason.WRONG_ANSWER, error)
 
     def judge_program(self, case: StdinCase, record: Record, *, name: str) -> TestResult:
-        """Passed only if the program ended well and printed the expected text, trailing white space aside."""
+        """Return the result of a program. It passes only if it ended normally and printed the expected text.
+
+        Trailing white space is ignored.
+        """
         result = TestResult(
             name=name,
             passed=False,
@@ -117,7 +123,7 @@ class Judge:
         return result.model_copy(update={"passed": reason is None, "reason": reason, "error": error})
 
     def judge_end_of_program(self, record: Record) -> tuple[FailureReason | None, str]:
-        """Return why a program did not end well, and in words; no reason where it did."""
+        """Return the reason and text of an abnormal end, or (None, "")."""
         if record.outcome == "ended" and record.status == 0 and not record.report:
             return None, ""
         try:
@@ -132,7 +138,10 @@ class Judge:
         return (None, "") if status == 0 else (FailureReason.EXITED, f"The program ended with status {status}.")
 
     def judge_item(self, item: Item, record: Record, *, asks: Sequence[Ask] = ()) -> TestResult:
-        """Passed only if the child said so in a record of its own form, and told all that was asked, and rightly."""
+        """Return the result of a script's test.
+
+        It passes only if the child reported so in a valid record, with all requested values, and all of them right.
+        """
         result = TestResult(name=clean(item.name, limit=200), passed=False, duration_ms=record.duration_ms)
         try:
             answers = read_answers(record, asks)
@@ -150,7 +159,10 @@ class Judge:
         return result.model_copy(update={"passed": True})
 
     def judge_alone(self, item: Item, record: Record, *, asks: Sequence[Ask] = ()) -> TestResult:
-        """What a test showed where there was no code: passed, too, if it got as far as the code without a fault."""
+        """Return the result of a test that ran without code.
+
+        It also passes if it reached the code without a fault.
+        """
         try:
             has_reached_it = read_message(record.report).get("kind") == "touched"
             wrong = first_wrong(read_answers(record, asks)) if has_reached_it else None
@@ -162,7 +174,7 @@ class Judge:
         return result if wrong is None else wrong_answer(result, *wrong)
 
     def read(self, record: Record) -> dict[str, Any] | TestResult:
-        """The child's message if it reported a value, else the failure."""
+        """Return the child's message if it reported a value, else the failure."""
         ended = self.judge_end(record)
         if ended is not None:
             return ended
@@ -179,7 +191,7 @@ class Judge:
         return TestResult(name="", passed=False, reason=KINDS[kind], error=clean(error), **sides)
 
     def judge_end(self, record: Record) -> TestResult | None:
-        """The failure, if the child did not end by itself with a report."""
+        """Return the failure if the child did not end normally with a report, else None."""
         reason, error = self.explain(record)
         return None if reason is None else TestResult(name="", passed=False, reason=reason, error=error)
 
@@ -203,7 +215,7 @@ class Judge:
 
 
 def read_answers(record: Record, asks: Sequence[Ask]) -> list[tuple[Ask, Any]]:
-    """What was told, each with what was asked, in the order of the telling."""
+    """Return the reported values with their assertions, in the order reported. Raise MalformedValue."""
     if len(record.report) > MOST_REPORTED:
         raise MalformedValue("longer than a child writes")
     told = read_message(record.report).get("told", []) if record.report else []
@@ -217,7 +229,7 @@ def read_answers(record: Record, asks: Sequence[Ask]) -> list[tuple[Ask, Any]]:
 
 
 def first_wrong(answers: Sequence[tuple[Ask, Any]]) -> tuple[Ask, Any] | None:
-    """The first that is not what its assertion says."""
+    """Return the first answer that differs from its assertion, or None."""
     return next(
         (pair for pair in answers if not equals(pair[1], pair[0].literal, is_identity=pair[0].is_identity)), None
     )
@@ -247,7 +259,7 @@ def failed(result: TestResult, reason: FailureReason, error: str) -> TestResult:
 
 
 def told(failure: TestResult) -> dict[str, Any]:
-    """The fields that a failure sets in the result of its test."""
+    """Return the fields that a failure sets in the result of its test."""
     return {
         "passed": False,
         **failure.model_dump(include={"reason", "error", "actual", "expected"}, exclude_defaults=True),
@@ -255,5 +267,5 @@ def told(failure: TestResult) -> dict[str, Any]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without blanks at their ends, and without empty lines at the end."""
+    """Return the lines without trailing blanks, and without empty lines at the end."""
     return [line.rstrip(" \t\r") for line in text.rstrip(" \t\r\n").split("\n")]

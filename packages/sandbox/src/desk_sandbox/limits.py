@@ -1,4 +1,4 @@
-"""What a run in the sandbox may use, and the two ways in which the sandbox itself lets us down."""
+"""Limits of a sandbox run, and the errors of the sandbox itself."""
 
 from dataclasses import dataclass
 
@@ -6,23 +6,23 @@ MEBIBYTE = 1024 * 1024
 
 
 class SandboxUnavailable(Exception):
-    """No sandbox can be started here; the text gives the reason and the fix. Code is refused, never run bare."""
+    """No sandbox can be started here; the message has the reason and the fix. Code is never run without one."""
 
 
 class SandboxFailed(Exception):
-    """The sandbox broke during a run; nothing is known about the code that was in it."""
+    """The sandbox failed during a run; nothing is known about the code in it."""
 
 
 class SandboxBusy(SandboxFailed):
-    """Other sandboxes use all the memory that there is for them; nothing was run."""
+    """Other sandboxes use all memory reserved for sandboxes; nothing was run."""
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """Limits of one run; memory, files and CPU time hold for each process, the rest for each test or the whole run.
+    """Limits of one run. Memory, files and CPU time apply per process, the rest per test or to the whole run.
 
-    `processes` counts threads too. `output_bytes` is what is kept of a stream for people, `written_bytes` what
-    a test may print before it is stopped.
+    `processes` includes threads. `output_bytes` is the part of a stream that is stored; `written_bytes` is what a test
+    may print before it is stopped.
     """
 
     wall_s: float = 5.0

@@ -1,7 +1,7 @@
-"""The memory that all sandboxes of a machine may reserve together, and the queue of runs that wait for it.
+"""Memory that all sandboxes of a machine may reserve together, and the queue of waiting runs.
 
-A reservation is a set of locked bytes of one file, each byte a share of memory. The locks belong to
-an open file (Linux' OFD locks): threads and processes exclude each other, and a process that dies frees its own.
+A reservation is a set of locked bytes of one file; each byte represents a share of memory. The locks belong to an open
+file (Linux OFD locks). Threads and processes exclude each other, and a process that dies releases its locks.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from desk_sandbox.limits import MEBIBYTE, SandboxBusy, SandboxLimits, SandboxUna
 
 SHARE_BYTES = 64 * MEBIBYTE
 CHECK_EVERY_S = 0.05
-# For callers outside the queue, which answer a request of a page.
+# Seconds to wait for callers outside the queue, which serve a page request.
 PATIENCE_S = 20.0
 # A byte after all shares. Its holder is first in the queue.
 HEAD_OF_QUEUE = 2**40
@@ -33,7 +33,7 @@ OWN_GROUPS = Path("/proc/self/cgroup")
 
 @dataclass(frozen=True)
 class Shared:
-    """The file whose locks are shares of memory, and the bytes of all shares; 0: half of what there is."""
+    """The file whose locks are shares of memory, and the total bytes; 0 means half of the available memory."""
 
     file: Path = Path(tempfile.gettempdir()) / f"desk-sandbox-memory-{os.getuid()}"
     most_bytes: int = 0
@@ -43,9 +43,9 @@ _shared = Shared()
 
 
 def share_memory(file: Path, *, most_bytes: int = 0) -> None:
-    """From now on, share `most_bytes` with all processes that name the same file; 0: half of what there is.
+    """Share `most_bytes` with all processes that use the same file; 0 means half of the available memory.
 
-    The processes of one machine have to agree on both. Call it once, at the start, before any run.
+    All processes of a machine must use the same values. Call it once, at the start, before any run.
     """
     global _shared  # noqa: PLW0603 - of a process, like the memory itself
     _shared = Shared(file, most_bytes)
@@ -62,7 +62,10 @@ def working_clock() -> float:
 
 @contextmanager
 def queued_for_memory() -> Iterator[None]:
-    """Inside, wait for memory without limit, in the order of arrival. Outside, SandboxBusy is raised after 20 s."""
+    """Inside this context, wait for memory without limit, in order of arrival.
+
+    Outside, SandboxBusy is raised after 20 s.
+    """
     token = _is_queued.set(True)
     try:
         yield
@@ -72,9 +75,10 @@ def queued_for_memory() -> Iterator[None]:
 
 @contextmanager
 def reserved_memory(limits: SandboxLimits) -> Iterator[None]:
-    """Reserve what a run may use at most, inside. A run that may use more than all reserves all, and runs alone.
+    """Reserve a run's maximum memory inside this context.
 
-    Raises SandboxBusy, and SandboxUnavailable where the file cannot be written.
+    A run that may use more than the total reserves everything and runs alone. Raise SandboxBusy, and SandboxUnavailable
+    if the file cannot be written.
     """
     shares = max(1, memory_bound() // SHARE_BYTES)
     wanted = min(shares, math.ceil((limits.sum_of_memory_bytes + limits.tmp_bytes) / SHARE_BYTES))
@@ -96,20 +100,20 @@ def reserved_memory(limits: SandboxLimits) -> Iterator[None]:
 
 
 def _reserve(locks: int, *, wanted: int, shares: int) -> None:
-    """Lock `wanted` of the shares. The first in the queue alone tries again and again; those outside of it may pass."""
+    """Lock `wanted` of the shares. Only the first in the queue retries; callers outside the queue may overtake."""
     if _is_queued.get():
         _lock(locks, HEAD_OF_QUEUE, waits=True)
     until = time.monotonic() + PATIENCE_S
     while not _try(locks, wanted=wanted, shares=shares):
         if not _is_queued.get() and time.monotonic() > until:
             raise SandboxBusy("All memory for code on this machine is in use. Nothing was run; try again later.")
-        # By chance, so that two who each had a part do not meet again.
+        # Random, so that two runs that each got a part do not collide again.
         time.sleep(CHECK_EVERY_S * random.uniform(0.5, 1.5))  # noqa: S311 - parts retries, guards nothing
     _unlock(locks, HEAD_OF_QUEUE)
 
 
 def _try(locks: int, *, wanted: int, shares: int) -> bool:
-    """Lock `wanted` of the shares, or none."""
+    """Lock `wanted` of the shares, or none. Return True if they are locked."""
     held: list[int] = []
     for share in range(shares):
         if _lock(locks, share):
@@ -134,18 +138,18 @@ def _unlock(locks: int, byte: int) -> None:
 
 
 def _flock(kind: int, byte: int) -> bytes:
-    """`struct flock` of fcntl(2) for one byte of the file."""
+    """Return `struct flock` of fcntl(2) for one byte of the file."""
     return struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
 
 
 def memory_bound() -> int:
-    """Bytes that all sandboxes may reserve together."""
+    """Return the bytes that all sandboxes may reserve together."""
     return _shared.most_bytes or available_memory() // 2
 
 
 @cache
 def available_memory() -> int:
-    """Bytes of memory of the machine, or of the control group of this process where that has less."""
+    """Return the bytes of memory of the machine, or of this process's control group if that is less."""
     return min(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_limits_of_control_groups())
 
 
@@ -161,7 +165,7 @@ def _limits_of_control_groups() -> Iterator[int]:
         else:
             continue
         inside = root / group.strip("/")
-        # In a container the group may have another path than it has outside: then the root's own file is ours.
+        # In a container the group's path may differ from outside; the file in the root folder is then ours.
         for folder in (inside, *inside.parents):
             try:
                 yield int((folder / name).read_text())

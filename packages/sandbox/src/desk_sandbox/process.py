@@ -1,4 +1,4 @@
-"""One sandbox from its start to its end: the job goes in, records come out, and nothing of it is left."""
+"""Life of one sandbox: send the job, receive the records, and leave nothing behind."""
 
 import marshal
 import os
@@ -20,11 +20,11 @@ from desk_sandbox.bwrap import SandboxStatus, check, launch
 from desk_sandbox.limits import SandboxFailed, SandboxLimits
 from desk_sandbox.memory import reserved_memory
 
-# The memory of all processes of a sandbox together, seen from outside.
+# Total memory of all processes of a sandbox, measured from outside.
 #
-# The kernel limits each process; only a control group would limit their sum, and an ordinary user seldom has one.
-# So it is looked at many times a second; when it is too much, every process of the candidate is killed. The harness
-# stays, and goes on with the next test.
+# The kernel limits each process. Only a control group would limit their sum, and an ordinary user seldom has one. The
+# sum is therefore measured many times a second. If it is too large, all processes of the candidate are killed. The
+# harness survives and continues with the next test.
 
 LOOK_EVERY_S = 0.05
 ENTRY_BYTES = 2048
@@ -32,20 +32,20 @@ GONE = (OSError, IndexError, ValueError)
 
 
 class MemoryWatch:
-    """Kills what a sandbox's candidate runs once it holds more than `most` bytes in sum."""
+    """Kills a sandbox's candidate once its processes hold more than `most` bytes in total."""
 
     def __init__(self, pid: int, *, most: int, nesting: int) -> None:
         self.pid, self.most, self.nesting = pid, most, nesting
         self.harness: int | None = None
 
     def look(self) -> bool:
-        """Whether the candidate had to be killed."""
+        """Measure once. Return True if the candidate had to be killed."""
         if self.harness is None:
             self.harness = next((pid for pid in descendants(self.pid) if self.is_harness(pid)), None)
             return False
         inside = list(descendants(self.harness))
         if sum(map(resident_memory, inside)) + tmp_entries(self.harness) <= self.most:
-            return False  # nothing is counted less than once, and this is soon done
+            return False  # an upper bound that is cheap to compute
         if sum(map(own_memory, inside)) + tmp_entries(self.harness) <= self.most:
             return False
         for pid in inside:
@@ -54,13 +54,13 @@ class MemoryWatch:
         return True
 
     def is_harness(self, pid: int) -> bool:
-        """Whether it is process 1 of a namespace as far below ours as the sandbox is."""
+        """Return True if the process is process 1 of a namespace at the sandbox's nesting level."""
         numbers = numbers_of(pid)
         return len(numbers) == len(numbers_of("self")) + self.nesting and numbers[-1] == "1"
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes below this one, as far as they can still be seen."""
+    """Yield the processes below this one that are still visible."""
     found: list[int] = []
     with suppress(*GONE):
         for path in Path(f"/proc/{pid}/task").iterdir():
@@ -71,7 +71,7 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def numbers_of(pid: int | str) -> list[str]:
-    """The numbers of a process in the namespaces from ours down to its own."""
+    """Return the ids of a process in the namespaces from ours down to its own."""
     with suppress(*GONE):
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         return next(line.split()[1:] for line in lines if line.startswith("NSpid:"))
@@ -79,14 +79,14 @@ def numbers_of(pid: int | str) -> list[str]:
 
 
 def resident_memory(pid: int) -> int:
-    """Bytes of the process that are in memory, those in full that it shares with others."""
+    """Return the process's bytes in memory, counting shared ones in full."""
     with suppress(*GONE):
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
     return 0
 
 
 def own_memory(pid: int) -> int:
-    """Bytes that no file backs: its own, and its part of what it shares with others."""
+    """Return the process's bytes without a file behind them: its own, and its part of shared ones."""
     with suppress(*GONE):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
@@ -94,25 +94,25 @@ def own_memory(pid: int) -> int:
 
 
 def tmp_entries(pid: int) -> int:
-    """Bytes of the kernel that the files and folders in the sandbox's /tmp take, whatever is in them."""
+    """Return the kernel memory of files and folders in the sandbox's /tmp in bytes, without their content."""
     with suppress(OSError):
         told = os.statvfs(f"/proc/{pid}/root/tmp")
         return (told.f_files - told.f_ffree) * ENTRY_BYTES
     return 0
 
 
-# The records that the harness writes, taken apart as they arrive.
+# Parsing of the harness's records as they arrive
 
 LONGEST_HEAD = 200
 
 
 class BrokenStream(Exception):
-    """The stream is not what the harness writes."""
+    """The stream is not in the harness's format."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """How one test ended: `outcome` of the harness, wait status, and what the child reported and printed."""
+    """How one test ended: the harness's `outcome`, the wait status, and the child's report and output."""
 
     index: int
     outcome: str
@@ -125,7 +125,7 @@ class Record:
 
 
 class Reader:
-    """Collects bytes and gives back the records that are whole."""
+    """Collects bytes and yields complete records. Raise BrokenStream for another format."""
 
     def __init__(self) -> None:
         self.kept = bytearray()
@@ -163,7 +163,7 @@ class Reader:
 GRACE_S = 2.0
 type Modules = tuple[tuple[str, CodeType | None], ...]
 INSIDE = "desk_sandbox.inside"
-# Each module gets its own copy of the builtins: what a candidate does to the true ones does not reach the harness.
+# Each module gets its own copy of the builtins, so the candidate's changes to the originals do not affect the harness.
 BOOTSTRAP = f"""
 import builtins, marshal, sys
 job = marshal.loads(open(0, 'rb', buffering=0, closefd=False).read())
@@ -183,18 +183,21 @@ main(job)
 
 
 class HarnessDied(Exception):
-    """The harness ended before its time, in the candidate's company; the records before that hold."""
+    """The harness ended early, together with the candidate; earlier records are valid."""
 
 
 @cache
 def modules_inside() -> Modules:
-    """The harness, compiled, its packages before it, each module after those that it imports."""
+    """Return the compiled harness: packages first, and each module after those it imports."""
     names = ("encode", "child", "approx", "equality", "pytest_parts", "stand_ins", "script", "harness")
     return compiled(*(f"{INSIDE}.{name}" for name in names))
 
 
 def compiled(*names: str) -> Modules:
-    """Modules of the caller as the sandbox takes them: each package before what is in it, and without code."""
+    """Return modules of the caller in the sandbox's form: each package, without code, before its modules.
+
+    Raise ModuleNotFoundError if a module is not installed.
+    """
     found: dict[str, CodeType | None] = {}
     for name in names:
         parts = name.split(".")
@@ -211,11 +214,11 @@ def compiled(*names: str) -> Modules:
 def run_job(
     job: dict[str, Any], *, total_s: float, limits: SandboxLimits, modules: Modules = (), shown: tuple[str, ...] = ()
 ) -> Generator[Record]:
-    """The records of the job's tests as they end, until all had their turn or the time is up.
+    """Yield the records of the job's tests as they end, until all have run or the time is up.
 
-    `modules` are more modules for inside, as `compiled` makes them, and `shown` the host's paths that it may read
-    in addition to the interpreter. The time begins once there is memory for it. SandboxBusy if there was none,
-    SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
+    `modules` are additional modules for inside, as returned by `compiled`. `shown` are host paths that it may read in
+    addition to the interpreter. The time starts once memory is available. Raise SandboxBusy if there was none,
+    SandboxFailed if the harness never started, and HarnessDied if it did not end normally.
     """
     status = check(shown)
     with reserved_memory(limits):
@@ -268,7 +271,7 @@ def _run_job(
 
 
 def open_memory(content: bytes) -> Any:
-    """An anonymous file with the content, at its start; nothing has to be fed to the sandbox while it runs."""
+    """Return an anonymous file with the content, at its start. No input must be fed during the run."""
     file = os.fdopen(os.memfd_create("sandbox"), "w+b", buffering=0)
     file.write(content)
     file.seek(0)
@@ -276,7 +279,10 @@ def open_memory(content: bytes) -> Any:
 
 
 def read_blocks(process: subprocess.Popen[bytes], *, until: float) -> Iterator[bytes | None]:
-    """What the sandbox writes until it ends, nothing whenever it is silent; None, once, if the time was up before."""
+    """Yield the sandbox's output until it ends, and b"" while it is silent.
+
+    Yield None, once, if the time is up before.
+    """
     assert process.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
@@ -295,11 +301,11 @@ def read_blocks(process: subprocess.Popen[bytes], *, until: float) -> Iterator[b
             yield block
 
 
-# Texts that came out of the sandbox, made safe for a database and short enough for people and prompts.
+# Texts from the sandbox, made safe for a database and short enough for people and prompts
 
 
 def clean(text: str | bytes, *, limit: int = 2_000) -> str:
-    """The text without NUL and lone surrogates (PostgreSQL refuses both), its middle left out beyond the limit."""
+    """Return the text without NUL and lone surrogates, which PostgreSQL refuses, shortened in the middle."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "backslashreplace")
     text = shorten(text, limit=limit)
@@ -307,7 +313,7 @@ def clean(text: str | bytes, *, limit: int = 2_000) -> str:
 
 
 def shorten(text: str, *, limit: int) -> str:
-    """The text, or its beginning and end with a note of how much is missing between them."""
+    """Return the text, or its beginning and end with the number of characters left out between them."""
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
@@ -315,5 +321,5 @@ def shorten(text: str, *, limit: int) -> str:
 
 
 def shown(value: object, *, limit: int = 2_000) -> str:
-    """The value as Python writes it, safe and short."""
+    """Return the repr of the value, safe and short."""
     return clean(repr(value), limit=limit)

@@ -1,4 +1,4 @@
-"""Code against its tests: builds the job, runs it in a sandbox, judges the records, accounts for every test."""
+"""Run code against its tests: build the job, run it in a sandbox, judge the records, and account for every test."""
 
 import ast
 from collections.abc import Callable
@@ -16,17 +16,17 @@ from desk_sandbox.scripts.planning import Item, Plan, plan_script
 from desk_sandbox.scripts.syntax import ScriptRefused
 from desk_sandbox.values import MalformedValue, read_message
 
-# Which tests of a script fail by themselves.
+# Detection of broken tests in a script.
 #
-# The script is run once more with nothing to test: each name that code defines, or should define, is a stand-in. What
-# fails before it does anything with one of them fails whatever the code is, and so does what names something that is
-# nowhere. No code under test is there, so it has no say in whose fault a failure is.
+# The script runs once more without code: each name that the code defines, or should define, is a placeholder. A test
+# that fails before it uses one of them would fail with any code, and so would one that uses a name defined nowhere. No
+# code under test is present, so it cannot influence who is at fault.
 
 NOT_REACHED = "It does nothing with the code, so it says nothing of it."
 
 
 def stand_ins_for(plan: Plan, *, code: str, entry_point: str | None, wanted: tuple[str, ...] | None) -> frozenset[str]:
-    """The names that stand for what the code defines or should define."""
+    """Return the names to replace by placeholders: what the code defines or should define."""
     free = free_names(plan.tree)
     defined = defined_names(code)
     first = frozenset({entry_point.partition(".")[0]} if entry_point else ())
@@ -44,9 +44,9 @@ def own_faults(
     limits: SandboxLimits,
     total_s: float,
 ) -> dict[int, str]:
-    """What is wrong with those tests that fail by themselves, by their number.
+    """Return the fault of each broken test, by number.
 
-    Nothing is said of what comes after a statement that reached the code and could not go on.
+    Tests after a statement that reached the code and could not continue get no entry.
     """
     names = sorted(stand_ins - {SOLUTION})
     alone = {**job, "code": "", "stand_ins": names, "limits": {**job["limits"], "total_s": total_s}}
@@ -63,7 +63,7 @@ def own_faults(
             if plan.items[record.index].kind == "setup":
                 stopped_at = record.index
     except HarnessDied:
-        pass  # what was said until then holds
+        pass  # results until then are valid
     if stopped_at is not None:
         why = f"A statement before it fails: {plan.items[stopped_at].name}\n{faults[stopped_at]}"
         faults |= {index: why for index in range(stopped_at + 1, len(plan.items)) if index not in faults}
@@ -71,7 +71,7 @@ def own_faults(
 
 
 def says_unloaded(record: Record) -> bool:
-    """Whether the code did not load: then no test can be at fault for what followed."""
+    """Return True if the code did not load; then no test is at fault for what followed."""
     try:
         return "unloaded" in read_message(record.report)
     except MalformedValue:
@@ -79,7 +79,7 @@ def says_unloaded(record: Record) -> bool:
 
 
 def blame_the_test(result: TestResult, why: str) -> TestResult:
-    """The result, as one of a broken test where it failed, since it would have failed without any code."""
+    """Return the result as that of a broken test if it failed, since it would fail without any code."""
     if result.passed or result.is_broken or result.reason is FailureReason.FORGED:
         return result
     blamed = broken_test(result.name, f"It fails by itself, whatever the code is:\n{why}")
@@ -90,7 +90,7 @@ def broken_test(name: str, why: str) -> TestResult:
     return TestResult(name=clean(name, limit=200), passed=False, error=clean(why), reason=FailureReason.BROKEN_TEST)
 
 
-# Imported once in the harness when the code names them, instead of once in each forked child.
+# Imported once in the harness if the code mentions them, instead of once in each forked child.
 PRELOADED = ("bisect", "collections", "functools", "heapq", "itertools", "math", "re", "string", "typing")
 NO_SCRIPT = Plan([], [], "", ast.Module([], []))
 BROUGHT_DOWN = "The sandbox was brought down while this test ran."
@@ -106,10 +106,11 @@ def run_tests(
     deadline_s: float | None = None,
     wanted: tuple[str, ...] | None = None,
 ) -> TestReport:
-    """A result for every test, in order. SandboxUnavailable or SandboxFailed where nothing can be said of the code.
+    """Return a result for every test, in order.
 
-    `wanted` are the names that the code should have defined and has not: a script that misses them is not broken. Where
-    it is not told, they are all that the script uses and nobody defines.
+    `wanted` are names that the code should have defined and did not: a script that misses them is not broken. By
+    default these are all undefined names that the script uses. Raise SandboxUnavailable or SandboxFailed if the code
+    could not be tested.
     """
     limits = limits or SandboxLimits()
     started = working_clock()
@@ -157,14 +158,14 @@ def run_tests(
 
 
 def harness_limits(limits: SandboxLimits, *, total_s: float, form: str) -> dict[str, Any]:
-    """A script is one process for all its tests, so its CPU time is that of the whole run."""
+    """Return the harness's limits. A script is one process, so its CPU time is that of the whole run."""
     cpu_s = max(limits.cpu_s, round(total_s)) if form == "script" else limits.cpu_s
     kept = limits.written_bytes if form == "stdin_cases" else limits.output_bytes
     return {**asdict(limits), "total_s": total_s, "cpu_s": cpu_s, "kept_bytes": kept}
 
 
 def build_items(tests: CodeTests, plan: Plan) -> dict[str, Any]:
-    """What the harness gets to know: inputs, never what is expected, except where a script holds both."""
+    """Return the inputs for the harness, never the expected values, except where a script contains both."""
     if tests.cases:
         given: list[dict[str, Any]] = [{"args": list(case.args), "kwargs": case.kwargs} for case in tests.cases]
     elif tests.stdin_cases:
@@ -175,7 +176,7 @@ def build_items(tests: CodeTests, plan: Plan) -> dict[str, Any]:
 
 
 def judge_of(judge: Judge, tests: CodeTests, plan: Plan) -> Callable[[Record], TestResult]:
-    """The function that judges a record of this form of tests."""
+    """Return the function that judges a record of this form of tests."""
     names = test_names(tests)
     if tests.cases:
         return lambda record: judge.judge_case(tests.cases[record.index], record, name=names[record.index])
@@ -185,7 +186,7 @@ def judge_of(judge: Judge, tests: CodeTests, plan: Plan) -> Callable[[Record], T
 
 
 def test_names(tests: CodeTests) -> list[str]:
-    """The names given, and numbers where none was."""
+    """Return the given names, and numbers for unnamed tests."""
     cases: tuple[CallCase | StdinCase, ...] = tests.cases or tests.stdin_cases
     return [clean(case.name, limit=200) or f"case {number}" for number, case in enumerate(cases, 1)]
 
@@ -193,9 +194,10 @@ def test_names(tests: CodeTests) -> list[str]:
 def all_results(
     tests: CodeTests, items: list[Item], judged: dict[int, TestResult], *, brought_down: bool
 ) -> dict[int, TestResult]:
-    """Every test once, by number, those without a record as not run; and set-up statements of a script that failed.
+    """Return a result for every test by number, including failed set-up statements of a script.
 
-    When the sandbox was brought down, the first test without a record is the one that did it.
+    Tests without a record did not run. If the sandbox was brought down, the first test without a record is the one
+    responsible.
     """
     broken = next((judged[index].name for index, item in enumerate(items) if is_setup(item) and index in judged), None)
     why = NO_TIME if broken is None else f"It had no turn: a statement before it failed: {broken}"
@@ -226,7 +228,7 @@ def crashed(name: str) -> TestResult:
 
 
 class Collected:
-    """The first part of what all tests printed."""
+    """The beginning of the output of all tests."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -237,12 +239,15 @@ class Collected:
         self.stderr += record.stderr[: self.most - len(self.stderr)]
 
 
-# One program run for its own sake: what it printed, and how it ended.
+# Run of a single program: its output, and how it ended
 
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """`reason` and `error` say why it did not end well: an exception, a status that is not 0, a limit."""
+    """Output of a program. `reason` and `error` explain an abnormal end.
+
+    That is an exception, a status other than 0, or a reached limit.
+    """
 
     stdout: str
     stderr: str
@@ -257,7 +262,10 @@ class ProgramResult:
 def run_program(
     code: str, *, stdin: str = "", limits: SandboxLimits | None = None, deadline_s: float | None = None
 ) -> ProgramResult:
-    """How the code ran as a main program. SandboxUnavailable or SandboxFailed where nothing can be said of it."""
+    """Run the code as a main program and return the result.
+
+    Raise SandboxUnavailable or SandboxFailed if it could not be run.
+    """
     limits = limits or SandboxLimits()
     total_s = limits.total_s if deadline_s is None else max(0.1, min(limits.total_s, deadline_s))
     kept = {"total_s": total_s, "wall_s": total_s, "kept_bytes": limits.output_bytes}

@@ -1,7 +1,7 @@
-"""Values that a candidate returned: read from what the sandbox sent, shown, and compared with what was expected.
+"""Values returned by a candidate: parse what the sandbox sent, render it, and compare it with the expected value.
 
-The sandbox sends containers as one-key objects, `{"l": list}`, `{"t": tuple}`, `{"s": set}`, `{"d": pairs}` (`m` where
-keys are values too, not texts), and what is none of these as `{"x": repr}`. Everything read here is hostile.
+The sandbox sends containers as objects with one key: `{"l": list}`, `{"t": tuple}`, `{"s": set}`, `{"d": pairs}`. `m`
+replaces `d` if keys are values too, not texts. Anything else is `{"x": repr}`. All input here is hostile.
 """
 
 import json
@@ -9,16 +9,16 @@ import math
 from itertools import chain
 from typing import Any
 
-# In what order the parts of a returned set are compared with those of a JSON list.
+# Sort order for comparing the parts of a returned set with those of a JSON list.
 #
-# The keys are hostile as the values are: they have one shape for all kinds, so that any two can be compared, and they
-# are no larger than what they stand for.
+# The values are hostile, and so are the keys. All have one shape, so any two can be compared, and they are no larger
+# than the values they represent.
 
 Order = tuple[str, float, str, tuple["Order", ...]]
 
 
 def order_of_tree(tree: Any) -> Order:
-    """A key that puts equal values of a set and of a JSON list at the same place."""
+    """Return a sort key that gives equal values of a set and of a JSON list the same position."""
     if not isinstance(tree, dict):
         return order_of_json(tree)
     tag, content = next(iter(tree.items()))
@@ -31,7 +31,7 @@ def order_of_tree(tree: Any) -> Order:
 
 
 def order_of_json(value: Any, *, any_order: bool = False) -> Order:
-    """The same key for a JSON value; `any_order` where the lists in it stand for sets."""
+    """Return the same key for a JSON value; `any_order` if lists in it represent sets."""
     if isinstance(value, bool) or value is None:
         return ("constant", 0.0, str(value), ())
     if isinstance(value, int | float):
@@ -55,7 +55,7 @@ def order_of_pairs(pairs: list[tuple[str, Order]]) -> Order:
 
 
 def size_of_tree(tree: Any) -> int:
-    """How many values there are in it, itself included."""
+    """Return the number of values in the tree, including itself."""
     if not isinstance(tree, dict) or "x" in tree:
         return 1
     tag, content = next(iter(tree.items()))
@@ -65,7 +65,7 @@ def size_of_tree(tree: Any) -> int:
 
 
 def size_of_json(value: Any) -> int:
-    """The same number for an equal JSON value."""
+    """Return the same number for an equal JSON value."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return 1 + sum(map(size_of_json, parts))
 
@@ -75,11 +75,11 @@ TAGS = {"l", "t", "s", "d", "m", "x"}
 
 
 class MalformedValue(ValueError):
-    """What came out of the sandbox is not a value in the form that the harness writes."""
+    """Output of the sandbox is not in the form that the harness writes."""
 
 
 def read_message(payload: bytes) -> dict[str, Any]:
-    """The one JSON object in the payload, or MalformedValue."""
+    """Return the single JSON object in the payload. Raise MalformedValue."""
     try:
         message = json.loads(payload)
     except (ValueError, RecursionError) as error:
@@ -90,7 +90,7 @@ def read_message(payload: bytes) -> dict[str, Any]:
 
 
 def check_tree(tree: Any, *, depth: int = 0) -> None:
-    """Nothing, if the tree has the form described above; else MalformedValue."""
+    """Raise MalformedValue unless the tree has the form described above."""
     if tree is None or isinstance(tree, bool | int | float | str):
         return
     if depth > MAX_DEPTH or not isinstance(tree, dict) or len(tree) != 1:
@@ -115,7 +115,7 @@ def check_tree(tree: Any, *, depth: int = 0) -> None:
 
 
 def foreign_part(tree: Any) -> str | None:
-    """The repr of the first part that JSON has no form for, or None."""
+    """Return the repr of the first part without a JSON form, or None."""
     if not isinstance(tree, dict):
         return None
     tag, content = next(iter(tree.items()))
@@ -126,13 +126,13 @@ def foreign_part(tree: Any) -> str | None:
 
 
 def render(tree: Any) -> str:
-    """The value as Python would write it."""
+    """Return the value as Python would write it."""
     if not isinstance(tree, dict):
         return repr(tree)
     tag, content = next(iter(tree.items()))
     if tag == "x":
         return str(content)
-    if tag in {"d", "m"}:  # a text as key is rendered as any text
+    if tag in {"d", "m"}:  # keys that are texts are rendered like any text
         return "{" + ", ".join(f"{render(key)}: {render(value)}" for key, value in content) + "}"
     inner = ", ".join(render(item) for item in content)
     if tag == "s":
@@ -141,10 +141,10 @@ def render(tree: Any) -> str:
 
 
 def matches(tree: Any, expected: Any) -> bool:
-    """Whether the returned value is the expected JSON value.
+    """Return True if the returned value is the expected JSON value.
 
-    A tuple is a list; a set is a list in any order; 1 is 1.0, but True is not 1; floats agree to nine digits, and
-    NaN with NaN; keys of a dictionary are compared as texts.
+    Tuples match lists, and sets match lists in any order. 1 matches 1.0, but True does not match 1. Floats match to
+    nine digits, and NaN matches NaN. Dictionary keys are compared as texts.
     """
     if expected is None or isinstance(expected, bool | str):
         return type(tree) is type(expected) and bool(tree == expected)
@@ -161,16 +161,16 @@ def matches(tree: Any, expected: Any) -> bool:
 
 
 def same_sets(parts: list[Any], expected: list[Any]) -> bool:
-    """Whether the parts, as many as expected, are the expected values in some order."""
+    """Return True if the parts, as many as expected, are the expected values in some order."""
     if sum(map(size_of_tree, parts)) != sum(map(size_of_json, expected)):
-        return False  # what is sorted below is then as small as what was expected
+        return False  # values sorted below are then no larger than the expected ones
     any_order = any(isinstance(part, dict) and "s" in part for part in parts)
     wanted = sorted(expected, key=lambda value: order_of_json(value, any_order=any_order))
     return all(matches(part, value) for part, value in zip(sorted(parts, key=order_of_tree), wanted, strict=True))
 
 
 def same_number(left: float, right: float) -> bool:
-    """Exact for two integers, else to a relative 1e-9 (1e-12 around zero)."""
+    """Return True if two integers are equal, or others are within a relative 1e-9 (1e-12 around zero)."""
     if isinstance(left, int) and isinstance(right, int):
         return left == right
     try:
@@ -180,7 +180,7 @@ def same_number(left: float, right: float) -> bool:
 
 
 def same_pairs(pairs: list[list[Any]], expected: dict[str, Any]) -> bool:
-    """Whether the pairs are the expected dictionary; two keys with one text are never the same."""
+    """Return True if the pairs are the expected dictionary. Two keys with the same text never match."""
     if len(pairs) != len(expected):
         return False
     found = dict(pairs)

@@ -1,4 +1,4 @@
-"""How `does_not_know` is learned: a small network on the vectors of what was written and of the task."""
+"""Train `does_not_know`: a small network on the embeddings of a text and its task."""
 
 import zlib
 from pathlib import Path
@@ -13,17 +13,19 @@ from judgement.network import fit, keep_network
 from judgement.training.rows import rows_of
 
 FOLDS = 5
-# Where the record says that a call found nothing, the bar is where this share of what says so is above it.
+# The lower threshold, for calls known to have found nothing, is set to reach this recall.
 SENSITIVE_RECALL = 0.97
-# Thresholds whose figure is as good as the best to within this are one as good as the other: their middle is taken.
+# Thresholds within this distance of the best figure are equivalent; the median of them is used.
 AS_GOOD = 0.003
-# What is written means the same of most other tasks. Rows are learned with those as well, and count less: without them
-# the task alone decides (whose number? nobody knows), and who is asked for a report is never heard to lack anything.
+# A text usually means the same for other tasks. Each row is therefore also trained with other tasks, at a lower weight.
+# Without them the task alone would decide (whose number? nobody knows), and authors of requested reports would never
+# count as lacking anything.
 OTHER_TASKS = 2
 OTHER_TASKS_COUNT = 0.15
-# Rows that stand in the data with several tasks each: they would be known from other folds, and are not measured.
+# Rows that occur with several tasks each. They would be known from other folds, so they are not measured.
 REPEATED = "plain_statement"
-# Not what is short, nor what holds for its task only: a translation, a line in a story, "none" after "are there any?".
+# Excluded: short texts, and texts that are valid for their task only. Examples are a translation, a line in a story,
+# and "none" after "are there any?".
 SHORTEST_WITH_OTHERS = 24
 OF_ITS_TASK_ONLY = frozenset(
     {
@@ -36,10 +38,10 @@ OF_ITS_TASK_ONLY = frozenset(
 def train(
     embed: Embed, *, data: Path, labels: Path | None = None, judged: Path | None = None, write: bool = False
 ) -> dict[str, float]:
-    """The figures of a cross-validation in which all rows of one task are left out together; `write` keeps the weights.
+    """Return the figures of a cross-validation by task. With `write`, store the weights.
 
-    `labels` and `judged` are folders of further rows; those that are only partly known are left out of all of them.
-    Of `judged` rows the figures are given apart, as they were when left out.
+    `labels` and `judged` are folders with further rows. Rows without a usable label are ignored. Figures of `judged`
+    rows are reported separately, as predicted when left out.
     """
     rows = _rows(data, labels)
     own = len(rows)
@@ -75,14 +77,14 @@ def train(
 
 
 def best_threshold(odds: Numbers, wanted: Numbers) -> float:
-    """The middle of the thresholds whose F1 is as good as the best."""
+    """Return the median of the thresholds whose F1 is close to the best."""
     tried = np.unique(odds)
     reached = np.array([f1(odds > one, wanted) for one in tried])
     return round(float(np.median(tried[reached >= reached.max() - AS_GOOD])), 3)
 
 
 def f1(said: NDArray[np.bool_], wanted: Numbers) -> float:
-    """Of what is said and what should be."""
+    """Return the F1 of predictions and labels."""
     both = float(said.sum() + wanted.sum())
     return 2 * float((said & (wanted > 0)).sum()) / both if both else 0.0
 
@@ -92,11 +94,11 @@ def _rows(*folders: Path | None) -> list[dict[str, Any]]:
 
 
 def _with_other_tasks(rows: list[dict[str, Any]], folds: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """The places of texts and of the tasks they are learned with: first their own, then others of the same fold."""
+    """Return indexes of texts and of their tasks: first their own, then others of the same fold."""
     chance = np.random.default_rng(0)
     texts, tasks = list(range(len(rows))), list(range(len(rows)))
     for place, row in enumerate(rows):
-        # A Chinese sentence is half as long.
+        # A Chinese sentence has half as many bytes for its content.
         length = len(row["text"].encode()) if row["text"].isascii() else len(row["text"].encode()) // 2
         if length < SHORTEST_WITH_OTHERS or row.get("kind") in OF_ITS_TASK_ONLY:
             continue

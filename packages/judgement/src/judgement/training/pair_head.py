@@ -1,4 +1,4 @@
-"""Trains the last step of comparing two entries (see judgement/entry_pairs.py), with jax: the same step, batched."""
+"""Train the last step of comparing two entries (see judgement/entry_pairs.py) with jax: the same step, batched."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,10 +18,10 @@ WARM_UP = 60
 DECAY = 0.01
 STEEPEST = 1.0
 LEFT_OUT = 0.2
-# No label is surer than this: people would not be, either.
+# Label smoothing: annotators are not certain either.
 SMOOTH = 0.05
 DIFFERENCES, INNER = 128, 96
-# Batches are filled up to one of these lengths: for each of them jax compiles anew.
+# Batches are padded to one of these lengths; jax compiles once per length.
 LENGTHS = (16, 24, 32, 48, 64)
 FAR = -1e9
 
@@ -29,7 +29,7 @@ type Pairs = Sequence[tuple[Floats, Floats]]
 
 
 def begin(*, wide: int, answers: int, chance: np.random.Generator) -> dict[str, Floats]:
-    """What is learned, as it begins."""
+    """Return the initial weights."""
 
     def drawn(come: int, go: int) -> Floats:
         return as_floats(chance.normal(size=(come, go)) / come**0.5)
@@ -47,7 +47,7 @@ def begin(*, wide: int, answers: int, chance: np.random.Generator) -> dict[str, 
 
 
 def learn(pairs: Pairs, labels: NDArray[np.int_], *, answers: int, seed: int) -> dict[str, Floats]:
-    """What was learned of the pairs (states of both) and their labels. Seeded."""
+    """Train on the pairs (states of both entries) and their labels, and return the weights. Seeded."""
     chance = np.random.default_rng(seed)
     learned: Any = begin(wide=pairs[0][0].shape[1], answers=answers, chance=chance)
     moments = {name: (np.zeros_like(value), np.zeros_like(value)) for name, value in learned.items()}
@@ -62,7 +62,7 @@ def learn(pairs: Pairs, labels: NDArray[np.int_], *, answers: int, seed: int) ->
 
 
 def _batches(pairs: Pairs, chance: np.random.Generator) -> list[tuple[int, NDArray[np.int_]]]:
-    """All rows in a new order, those of one length together, each batch full."""
+    """Return all rows in random order as full batches, each of one length."""
     longest = [max(len(one), len(other)) for one, other in pairs]
     length = np.array(LENGTHS)[np.searchsorted(LENGTHS, longest)]
     found = []
@@ -83,7 +83,7 @@ def _filled(pairs: Pairs, rows: NDArray[np.int_], length: int) -> tuple[Floats, 
 
 
 def _move(learned: Any, moments: Any, batch: Any, pace: Any) -> Any:
-    """One step of Adam with decoupled decay, the slope cut off where it is too steep."""
+    """Perform one step of Adam with decoupled weight decay and gradient clipping."""
     step, speed = pace
     slopes = jax.grad(_loss)(learned, batch)
     steep = jnp.sqrt(sum(jnp.sum(one**2) for one in slopes.values()))
@@ -104,7 +104,7 @@ def _loss(learned: Any, batch: Any) -> Any:
 
 
 def _compared(states: Any, seen: Any, head: Mapping[str, Any], key: Any) -> Any:
-    """As `compared`, of states (b, 2, n, d) of which those `seen` count, some of the features left out by chance."""
+    """Return the same as `compared` for states (b, 2, n, d) with the mask `seen`, with dropout of features."""
     left, right, mine, theirs = states[:, 0], states[:, 1], seen[:, 0], seen[:, 1]
     keys = jax.random.split(key)
     aligned, aligned_too = _directions(left @ head["align"]), _directions(right @ head["align"])

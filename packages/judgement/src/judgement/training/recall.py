@@ -1,7 +1,7 @@
-"""How the weights of `judgement.recall` are learned: the space of the vectors, then what decides in it.
+"""Train the weights of `judgement.recall`: first the space of the embeddings, then the decision in it.
 
-The space and the question's sort are learned together by the softmax over a notebook's entries and "none of them".
-What decides is learned on questions whose notebook the space has not seen.
+The space and the question's type are learned together by a softmax over a notebook's entries and "none of them". The
+decision is learned on questions whose notebook the space has not seen.
 """
 
 import json
@@ -34,31 +34,31 @@ type Marks = NDArray[np.bool_]
 FOLDS = 6
 STEPS = 200
 LEARNING_RATE = 0.003
-# Towards vectors as they are, and towards no sort of question.
+# Regularization towards unchanged vectors, and towards no effect of the question's type.
 TOWARDS_PLAIN = 0.1
 TOWARDS_NOTHING = 0.003
 SHARPNESS = 12.0
 LIKENESS_OF_NONE = 0.4
-# Of so many notebooks at once, for large ones are harder.
+# Maximum number of notebooks merged at once, because large ones are harder.
 MOST_TOGETHER = 5
 AVERAGED_FROM, AVERAGE_KEEPS = 60, 0.98
 RIDGE = 10.0
-# Further down nothing is told, and negatives without end teach nothing.
+# Lower ranks are never used, and more negatives teach nothing.
 PLACES_READ = 12
 COUNTS_OF_MINOR = 0.4
 SMALL = (2, 5)
-# What may be told where nothing concerns the task, and what may be told wrongly; less than is wanted, for notebooks
-# differ. Words alone mislead most where they are of another trade than those that were learned from.
+# Accepted share of answers where nothing concerns the task, and of wrong answers. Both are below the targets, because
+# notebooks differ. Words alone mislead most if they come from another field than the training data.
 NONE_TOLD = 0.06
 TOLD_WRONG = {Way.MEANING: 0.08, Way.LIKENESS: 0.08, Way.WORDS: 0.05}
 TOLD_AT_MOST = 5
-# Rarer words are not kept: they count as the rarest.
+# Rarer words are not stored; they count as the rarest.
 LEAST_COUNTED = 4
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """Questions and entries with what concerns what. Shapes: (q, 384), (e, 384), (q, e)."""
+    """Questions and entries, and their relations. Shapes: (q, 384), (e, 384), (q, e)."""
 
     questions: Numbers
     entries: Numbers
@@ -69,7 +69,7 @@ class Notebook:
     words: Numbers
 
     def part(self, questions: Sequence[int], entries: Sequence[int]) -> "Notebook":
-        """Some questions to some entries."""
+        """Return a notebook with some of the questions and entries."""
         grid = np.ix_(questions, entries)
         return Notebook(
             self.questions[questions],
@@ -82,14 +82,14 @@ class Notebook:
         )
 
 
-# A notebook and what a regression sees of each of its questions and entries.
+# A notebook, and the regression's features of its questions and entries.
 type Seen = tuple[Notebook, Numbers]
 
 
 def train(
     embed: Embed, *, data: Path, labels: Path | None = None, judged: Path | None = None, write: bool = False
 ) -> dict[str, float]:
-    """Figures of the cross-validation by notebook; `write` keeps what is learned from all."""
+    """Return the figures of a cross-validation by notebook. With `write`, store what is learned from all."""
     folders = [data, *(one for one in (labels, judged) if one)]
     files = [folder / f"{KIND}.jsonl" for folder in folders]
     notebooks = read(embed, [file for file in files if file.exists()])
@@ -118,7 +118,7 @@ def train(
 
 
 def read(embed: Embed, files: Iterable[Path]) -> list[Notebook]:
-    """The notebooks of files of rows: a row is an entry or a question, and names its notebook."""
+    """Return the notebooks in files of rows. A row is an entry or a question, and names its notebook."""
     rows = defaultdict[str, list[dict[str, Any]]](list)
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -148,20 +148,20 @@ def _read(embed: Embed, rows: Sequence[dict[str, Any]]) -> Notebook:
 
 
 def counted(notebooks: Iterable[Notebook]) -> dict[str, int]:
-    """How many of all texts have each of the commoner words; "" is how many texts there are."""
+    """Return the number of texts with each common word; "" is the number of all texts."""
     texts = [text for one in notebooks for text in (*one.asked, *(f"{each.name}\n{each.text}" for each in one.texts))]
     counts = Counter(word for text in texts for word in words_of(text)[0])
     return {"": len(texts)} | {word: many for word, many in sorted(counts.items()) if many >= LEAST_COUNTED}
 
 
 def with_words(one: Notebook, counts: dict[str, int]) -> Notebook:
-    """The notebook with what its questions and entries share."""
+    """Return the notebook with the word features of its questions and entries."""
     words = np.stack([lexical(question, one.texts, counts) for question in one.asked])
     return Notebook(one.questions, one.entries, one.relevant, one.minor, one.asked, one.texts, words)
 
 
 def merged(notebooks: Sequence[Notebook]) -> Notebook:
-    """One notebook of all entries, with all questions."""
+    """Return one notebook with all entries and all questions."""
     shape = (sum(len(one.asked) for one in notebooks), sum(len(one.texts) for one in notebooks))
     relevant, minor = np.zeros(shape, bool), np.zeros(shape, bool)
     row = column = 0
@@ -181,7 +181,7 @@ def merged(notebooks: Sequence[Notebook]) -> Notebook:
 
 
 def small_ones(notebooks: Sequence[Notebook]) -> list[Notebook]:
-    """Notebooks of a few entries: of each, what they concern and as many questions that they do not."""
+    """Return notebooks of a few entries with the questions that they concern and as many that they do not."""
     chance, found = np.random.default_rng(2), []
     for one in notebooks:
         for size in SMALL:
@@ -193,7 +193,10 @@ def small_ones(notebooks: Sequence[Notebook]) -> list[Notebook]:
 
 
 def learn_space(notebooks: Sequence[Notebook]) -> Space:
-    """The space in which questions are near to what concerns them, by Adam; the mean of its later steps."""
+    """Learn the space in which questions are near the entries that concern them, by Adam.
+
+    The result is the mean of the later steps.
+    """
     chance = np.random.default_rng(0)
     of_questions = np.concatenate([one.questions for one in notebooks]).mean(0)
     of_entries = np.concatenate([one.entries for one in notebooks]).mean(0)
@@ -217,7 +220,10 @@ def learn_space(notebooks: Sequence[Notebook]) -> Space:
 
 
 def _slopes(now: dict[str, Numbers], one: Notebook, asked: Numbers, written: Numbers) -> dict[str, Numbers]:
-    """Of the loss: minus the logarithm of the chance of what concerns each question, or of "none of them"."""
+    """Return the gradients of the loss.
+
+    The loss is the negative log probability of the entries that concern each question, or of "none of them".
+    """
     turned = asked @ now["turn"], written @ now["turn"]
     lengths = [np.linalg.norm(each, axis=1, keepdims=True) for each in turned]
     here, there = (each / length for each, length in zip(turned, lengths, strict=True))
@@ -230,7 +236,7 @@ def _slopes(now: dict[str, Numbers], one: Notebook, asked: Numbers, written: Num
     right = weights * one.relevant
     wanted = right / np.maximum(right.sum(1, keepdims=True), 1e-30)
     slope = (said - wanted) / len(asked)
-    # What is of minor use only is neither.
+    # Questions with only minor matches count neither way.
     slope[one.minor.any(1) & ~one.relevant.any(1)] = 0
     by_here, by_there = SHARPNESS * slope @ there, SHARPNESS * slope.T @ here
     up = (by_here - here * (by_here * here).sum(1, keepdims=True)) / lengths[0]
@@ -244,7 +250,7 @@ def _slopes(now: dict[str, Numbers], one: Notebook, asked: Numbers, written: Num
 
 
 def features_of(way: Way, learned: Space, one: Notebook) -> Numbers:
-    """What the regression of this way sees, of each question and entry. Shape (questions, entries, features)."""
+    """Return the regression's features on this basis. Shape (questions, entries, features)."""
     alike = learned.likeness(one.questions, one.entries)
     plain = one.questions @ one.entries.T
     rows = []
@@ -260,10 +266,10 @@ def features_of(way: Way, learned: Space, one: Notebook) -> Numbers:
 
 
 def learn_gate(seen: Sequence[Seen], *, told_wrong: float) -> Linear:
-    """The regression on what stands first, and the lowest threshold that tells little enough wrongly."""
+    """Fit the regression on the top ranks, with the lowest threshold whose share of wrong answers is acceptable."""
     rows, labels, counts = [], [], []
     for one, features in seen:
-        # Every question's first ones by likeness or words: the first feature is what they are ordered by.
+        # The top ranks per question by similarity or words: the first feature is what they are ordered by.
         read_ = (-features[..., 0]).argsort(1).argsort(1) < PLACES_READ
         rows.append(features[read_])
         labels.append((one.relevant | one.minor)[read_])
@@ -278,7 +284,10 @@ def learn_gate(seen: Sequence[Seen], *, told_wrong: float) -> Linear:
 
 
 def _measured(gate: Linear, seen: Iterable[Seen]) -> dict[str, float]:
-    """Shares: of questions that nothing concerns, those told anything; of what is told, what is wrong; and others."""
+    """Return the shares of wrong answers, and retrieval figures.
+
+    They include the share of questions without a match that still get an answer, and the share of wrong answers.
+    """
     none, hits, told_at_all, wrong, ranked, reciprocal = [], [], 0, 0, [], []
     for one, features in seen:
         odds = features @ gate.weights + gate.bias
@@ -304,7 +313,7 @@ def _measured(gate: Linear, seen: Iterable[Seen]) -> dict[str, float]:
 
 
 def _by_fold(seen: Sequence[Seen], folds: Sequence[list[Seen]]) -> dict[str, float]:
-    """The figures of notebooks that neither the space nor the regression nor its threshold has seen, by size."""
+    """Return the figures on notebooks unseen by the space, the regression and its threshold, by size."""
     parts: dict[str, list[dict[str, float]]] = defaultdict(list)
     for fold in folds:
         unseen = {id(one) for one, _ in fold}

@@ -1,7 +1,7 @@
-"""Learns what `judgement.same_mistake` knows: the map first, then the regression on pairs that the map has not seen.
+"""Train `judgement.same_mistake`: first the map, then the regression on pairs that the map has not seen.
 
-Rows are pairs (`root`, `a`, `b`, `label`) or roots (`root`, `texts`, `near` other roots, `contrast`: a text that looks
-like the text at `of` and has another root).
+Rows are pairs (`root`, `a`, `b`, `label`) or roots (`root`, `texts`, `near`, `contrast`). `near` lists similar roots. A
+`contrast` text looks like the text at index `of` and has another root.
 """
 
 from collections import defaultdict
@@ -20,18 +20,18 @@ from judgement.training.rows import rows_of
 
 FOLDS = 5
 RIDGE = 5.0
-# Of the scatter within roots, so much is added in every direction: there are few texts for so many directions.
+# Shrinkage of the within-root scatter in every direction, because there are few texts for so many dimensions.
 SHRINKAGE = 3.0
-# How much the differences of pairs that look alike count among what the map is to keep.
+# Weight of differences between look-alike pairs among the directions that the map should separate.
 LOOKALIKES_COUNT = 0.3
 RANDOM_PAIRS = 1_500
-# How much a pair of each source counts: paraphrases of one root are many, and are no reports.
+# Weight of a pair by source: paraphrases of one root are numerous and are not real reports.
 COUNTS = {"pair": 1.0, "contrast": 1.0, "paraphrase": 0.1, "near": 0.1, "random": 0.3}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts that are the same mistake or not, and where the pair is from."""
+    """Two texts that are the same mistake or not, and the source of the pair."""
 
     a: str
     b: str
@@ -48,7 +48,7 @@ def train(
     judged: Path | None,
     write: bool,
 ) -> dict[str, float]:
-    """The figures over pairs whose root was left out; `write` keeps what all pairs teach."""
+    """Return the figures over pairs whose root was left out. With `write`, store the weights learned from all pairs."""
     rows = rows_of(NAME, data, labels, judged)
     pairs, roots = _pairs(rows), _texts_by_root(rows)
     texts = sorted({text for pair in pairs for text in (pair.a, pair.b)} | {one for of in roots.values() for one in of})
@@ -68,7 +68,7 @@ def train(
         learned = fit(read[others], same[others].astype(float), ridge=RIDGE, counts=counts[others])
         odds[~others] = learned.log_odds(read[~others])
     is_pair = np.array([pair.source == "pair" for pair in pairs])
-    # The middle of all thresholds that are as good as the best: that one alone is chance.
+    # The mean of all thresholds close to the best one, which alone would depend on chance.
     tried = np.arange(-1.5, 1.0, 0.05)
     scores = np.array([_f1(odds[is_pair] > at, same[is_pair]) for at in tried])
     threshold = tried[scores >= scores.max() - 0.005].mean()
@@ -97,9 +97,9 @@ def train(
 def learn_map(
     roots: dict[str, list[str]], pairs: Sequence[Pair], vectors: dict[str, Numbers], left_out: int | None = None
 ) -> Map:
-    """The directions in which texts of one root differ least and roots most: a discriminant analysis.
+    """Return the directions that separate roots most and texts of one root least: a discriminant analysis.
 
-    Of the pairs only those outside of the fold `left_out` are looked at.
+    Only pairs outside of the fold `left_out` are used.
     """
     known = [pair for pair in pairs if _fold(pair.root) != left_out and pair.source in {"pair", "contrast"}]
     texts = np.array([vectors[text] for of in roots.values() for text in of])
@@ -117,7 +117,7 @@ def learn_map(
     kept_small += SHRINKAGE * np.trace(kept_small) / len(kept_small) * np.eye(len(kept_small))
     sizes_of, axes = np.linalg.eigh(kept_small)
     whiten = axes / np.sqrt(sizes_of)
-    # Middles of few texts lie apart by chance, too.
+    # Means of few texts also differ by chance.
     by_chance = (within + alike) / 2 * len(roots) / len(texts)
     between = (middles * sizes[:, None]).T @ middles / len(texts) - by_chance + LOOKALIKES_COUNT * apart
     gains, found = np.linalg.eigh(whiten.T @ between @ whiten)

@@ -1,4 +1,4 @@
-"""Learns what to do about failed calls. Rows: tool, params, tools, error, status, types, actions (those acceptable)."""
+"""Train the remedies of failed calls. Rows: tool, params, tools, error, status, types, actions (acceptable ones)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,9 +13,9 @@ from judgement.tool_errors import REMEDIES, TYPES, Failure, features
 from judgement.training.rows import folds_of, rows_of
 
 RIDGE = 150.0
-# A rule that fitted so often has a weight of its own, and is exact where it was right in this share.
+# Minimum matches for a rule to get its own weight, and share of right matches for it to be exact.
 FEWEST_OF_A_RULE, EXACT_FROM = 4, 0.9
-# Of all failures, this share may be answered wrongly without a model; half of the desk's limit of 15 % is left as room.
+# Accepted share of wrong answers without a model, among all failures. Part of the product's limit of 15 % is a reserve.
 MOST_WRONG = 0.12
 # The types of the rows are finer than ours.
 OURS = {
@@ -35,7 +35,7 @@ type AsFailure = Callable[[dict[str, Any]], Failure]
 
 @dataclass(frozen=True)
 class Rows:
-    """What is learned from: facts, vectors, and the acceptable remedies (n, 5) and types (n, 3)."""
+    """Training data: facts, vectors, and the acceptable remedies (n, 5) and types (n, 3)."""
 
     failures: list[Failure]
     vectors: Numbers
@@ -44,12 +44,12 @@ class Rows:
 
 
 def our_remedies(row: dict[str, Any]) -> set[str]:
-    """The acceptable remedies by our names."""
+    """Return the acceptable remedies under our names."""
     return {"skip" if one == "give_up_alternative" else one for one in row["actions"]}
 
 
 def our_types(row: dict[str, Any]) -> set[str]:
-    """The acceptable types by our names; any where the row's own is unknown."""
+    """Return the acceptable types under our names; all types if the row's own is unknown."""
     found = {ours for one in row["types"] for ours in OURS.get(one, EXTERNAL if one != "unknown" else TYPES)}
     return found or set(TYPES)
 
@@ -63,9 +63,9 @@ def train(
     write: bool,
     as_failure: AsFailure,
 ) -> dict[str, float]:
-    """The figures by cross-validation, no tool being in two folds; with `write` the weights are kept.
+    """Return the figures of a cross-validation by tool. With `write`, store the weights.
 
-    `as_failure` tells the facts of a row as the desk tells them of a call.
+    `as_failure` extracts the facts of a row in the same way as for a real call.
     """
     read = rows_of("tool_errors", data, labels, judged)
     failures = [as_failure(row) for row in read]
@@ -113,7 +113,7 @@ def _exact(rows: Rows) -> list[str]:
 
 
 def _threshold(sure: Numbers, acceptable: Numbers) -> tuple[float, dict[str, float]]:
-    """The sureness from which so few answers are wrong, and what that comes to."""
+    """Return the probability from which few enough answers are wrong, and the resulting figures."""
     picked, is_right = sure.max(1), acceptable[np.arange(len(sure)), sure.argmax(1)] > 0
     surest = np.argsort(-picked)
     wrong = np.cumsum(~is_right[surest]) / len(sure)

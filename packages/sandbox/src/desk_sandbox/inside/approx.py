@@ -1,4 +1,4 @@
-"""`pytest.approx`, for plain data: used inside the sandbox where a script computes, outside where it writes out."""
+"""`pytest.approx` for plain data: used inside the sandbox for computed values, and outside for literals."""
 
 from math import isinf, isnan
 from typing import Any
@@ -24,7 +24,7 @@ class Approx:
 
 
 def has_approx(value: Any) -> bool:
-    """Whether it is one, or a plain container that holds one."""
+    """Return True if `value` is an Approx or a plain container that holds one."""
     kind = type(value)
     if kind is Approx:
         return True
@@ -34,7 +34,7 @@ def has_approx(value: Any) -> bool:
 
 
 def agrees(actual: Any, expected: Any, within: Approx | None = None) -> bool:
-    """Whether plain data is what was expected: about that where there is a tolerance, else exactly."""
+    """Return True if plain data equals the expected value, within a tolerance if there is one."""
     if type(expected) is Approx:
         expected, within = expected.expected, expected
     if isinstance(expected, list | tuple):

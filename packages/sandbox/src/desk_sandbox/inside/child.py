@@ -1,4 +1,4 @@
-"""What a forked child does for one case or one program: run the candidate, report, and be gone."""
+"""Work of a forked child for one case or program: run the candidate, report, and exit."""
 
 import builtins
 import posix
@@ -21,7 +21,7 @@ flush_out, flush_err = sys.stdout.flush, sys.stderr.flush
 
 
 def load(code: str, *, name: str) -> ModuleType:
-    """The module that the candidate's code makes; whatever it raises is raised."""
+    """Execute the candidate's code and return its module. Exceptions of the code are propagated."""
     module = ModuleType(name)
     module.__dict__["__builtins__"] = builtins
     sys.modules[name] = module
@@ -31,7 +31,7 @@ def load(code: str, *, name: str) -> ModuleType:
 
 
 def run_case(job: dict[str, Any], case: dict[str, Any], report_end: int) -> NoReturn:
-    """Reports the value that the entry point returned for this case, or why there is none."""
+    """Report the value that the entry point returned for this case, or the failure."""
     code: str = job["code"]
     try:
         space = load(code, name="candidate").__dict__
@@ -47,7 +47,7 @@ def run_case(job: dict[str, Any], case: dict[str, Any], report_end: int) -> NoRe
 
 
 def run_program(job: dict[str, Any], report_end: int) -> NoReturn:
-    """Runs the code as the main program; reports how it ended."""
+    """Run the code as the main program and report how it ended."""
     code: str = job["code"]
     try:
         load(code, name="__main__")
@@ -63,12 +63,12 @@ def run_program(job: dict[str, Any], report_end: int) -> NoReturn:
 
 
 def failure(error: BaseException, code: str) -> str:
-    """The report on what was raised."""
+    """Return the report on an exception."""
     return write_object(**failure_fields(error, code))
 
 
 def failure_fields(error: BaseException, code: str, script: str = "") -> dict[str, str]:
-    """The parts of the report, as JSON; the kinds are those that the judge outside knows."""
+    """Return the report's fields as JSON texts; the judge outside knows the values of `kind`."""
     if isinstance(error, MemoryError):
         kind = "memory"
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -83,7 +83,7 @@ def failure_fields(error: BaseException, code: str, script: str = "") -> dict[st
 
 
 def end(report: str, report_end: int) -> NoReturn:
-    """Sends the report whole and leaves without running what the candidate registered for the exit."""
+    """Send the complete report and exit without running the candidate's exit handlers."""
     flush()
     send_whole(report_end, report.encode("ascii"))
     leave(0)
@@ -103,7 +103,7 @@ def send_whole(fd: int, content: bytes) -> None:
 
 
 def find(space: dict[str, Any], entry_point: str) -> Any:
-    """The callable with this dotted name, a method bound to a new instance of its class; None if there is none."""
+    """Return the callable with this dotted name, or None. A method is bound to a new instance of its class."""
     first, *rest = entry_point.split(".")
     found = space.get(first)
     for name in rest:

@@ -1,7 +1,6 @@
-"""Values and exceptions of a candidate as plain text, without calling any method that the candidate defined.
+"""Encode a candidate's values and exceptions as text, without calling any method that the candidate defined.
 
-Subclasses of the plain types are read through the plain type's own methods. The forms are those that
-`sandbox.values` reads.
+Subclasses of plain types are read through the plain type's own methods. `desk_sandbox.values` reads these forms.
 """
 
 from _json import encode_basestring_ascii
@@ -19,11 +18,11 @@ READERS: tuple[tuple[type, str], ...] = ((list, "l"), (tuple, "t"), (set, "s"), 
 
 
 class TooLarge(Exception):
-    """The value is deeper or has more parts than a result may have."""
+    """The value is nested too deeply or has too many parts for a result."""
 
 
 class Encoder:
-    """Writes values as JSON, counting their parts; `exact` with keys of dictionaries as values."""
+    """Writes values as JSON, counting their parts. With `exact`, dictionary keys are written as values too."""
 
     def __init__(self, *, exact: bool = False) -> None:
         self.nodes, self.exact = 0, exact
@@ -67,7 +66,7 @@ class Encoder:
 
 
 def rational(value: Any) -> int | float | None:
-    """The plain number that a Fraction or Decimal is equal to, if there is one."""
+    """Return the plain number that a Fraction or Decimal equals, or None."""
     if type_name(type(value)) not in {"Fraction", "Decimal"}:
         return None
     try:
@@ -90,7 +89,7 @@ def write_key(key: Any) -> str:
 
 
 def safe_repr(value: Any) -> str:
-    """The repr, or a note when the candidate's own repr does not work."""
+    """Return the repr, cut to MAX_TEXT, or a note if the candidate's own repr fails."""
     try:
         text = repr(value)
         return text[:MAX_TEXT] if type(text) is str else "<no repr>"
@@ -104,12 +103,12 @@ def type_name(kind: type) -> str:
 
 
 def write_object(**fields: str) -> str:
-    """A JSON object of fields that are JSON already."""
+    """Return a JSON object of fields that are already JSON."""
     return "{" + ",".join(f"{quote(name)}:{text}" for name, text in fields.items()) + "}"
 
 
 def describe(error: BaseException, code: str, script: str = "") -> str:
-    """The last lines that the exception passed, and the exception, as a JSON string."""
+    """Return the exception and the last lines it passed through, as a JSON string."""
     return quote("\n".join([*places(error, code, script), headline(error)])[:MAX_TEXT])
 
 

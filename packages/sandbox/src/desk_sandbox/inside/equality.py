@@ -1,4 +1,4 @@
-"""Equality that is not taken from a candidate's word: an object that says it equals plain data does not."""
+"""Equality that a candidate cannot fake: an object that claims to equal plain data does not."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from desk_sandbox.inside.encode import VIEWS, rational
 
 FORGED_TEXT = "An object of the code says that it equals a value which it is not."
 PLAIN = {bool, int, float, str, bytes, complex, type(None)}
-IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: no class that Python code defined has it
+IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: never set for classes that Python code defined
 ATOMS = {"bytearray", "range", "Decimal", "date", "time", "datetime", "timedelta", "timezone", "ellipsis", "array"}
 CONTAINERS: tuple[tuple[Any, Any], ...] = ((list, list), (tuple, tuple), (set, frozenset), (frozenset, frozenset))
 SCALARS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
@@ -23,7 +23,7 @@ all_types, flags_of = set, type.__dict__["__flags__"].__get__
 
 
 class Forged(Exception):
-    """The two sides are said to be equal, and are not."""
+    """The two sides claim to be equal but are not."""
 
 
 class Foreign(Exception):
@@ -31,7 +31,10 @@ class Foreign(Exception):
 
 
 def equal(left: Any, right: Any) -> bool:
-    """What `left == right` says, or Forged where one side is plain data and the other differs from it."""
+    """Return the result of `left == right`.
+
+    Raise Forged if it is true although one side is plain data and the other differs from it.
+    """
     if has_approx(left) or has_approx(right):
         return is_about(left, right)
     if not left == right:  # noqa: SIM201 - the operator that the script wrote
@@ -48,7 +51,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def is_instance(value: Any, kinds: Any) -> bool:
-    """What `isinstance` says, of the true class of an object that names another as its own."""
+    """Return the result of `isinstance`, by the true class of an object that claims another one."""
     if not true_isinstance(value, kinds):
         return False
     kind = type(value)
@@ -56,7 +59,7 @@ def is_instance(value: Any, kinds: Any) -> bool:
 
 
 def is_about(left: Any, right: Any) -> bool:
-    """Whether the side that holds no `approx`, read as plain data, is about the other."""
+    """Return True if the side without `approx`, read as plain data, is approximately the other."""
     actual, expected = (left, right) if has_approx(right) else (right, left)
     try:
         return agrees(purified(actual), expected)
@@ -65,13 +68,16 @@ def is_about(left: Any, right: Any) -> bool:
 
 
 def proven(left: Any, right: Any) -> tuple[Any, Any]:
-    """The two sides, to be compared by others; Forged as above."""
+    """Return both sides for another comparison. Raise Forged like `equal`."""
     equal(left, right)
     return left, right
 
 
 def purified(value: Any) -> Any:
-    """The value in plain types only, read by no method that Python code defined; Foreign if it is none."""
+    """Return the value in plain types only, without calling methods that Python code defined.
+
+    Raise Foreign if it is not plain data.
+    """
     kind = type(value)
     if kind in PLAIN:
         return value
@@ -90,7 +96,7 @@ def purified(value: Any) -> Any:
 
 
 def purified_other(value: Any) -> Any:
-    """What the C code of Python alone compares, numbers that have a plain form, and views of a dictionary."""
+    """Return types compared by Python's C code only, numbers with a plain form, and dictionary views."""
     kind = type(value)
     if flags_of(kind) & IMMUTABLE and kind.__name__ in ATOMS:
         return value

@@ -1,11 +1,11 @@
-"""Process 1 of the sandbox: forks a child for each test, sets its limits, watches it, and clears up after it.
+"""Process 1 of the sandbox: fork a child for each test, set its limits, watch it, and clean up after it.
 
-It only moves bytes: it reads no more of a child's report than the head of a script's record, and never learns what
-was expected. As process 1 it cannot be killed from inside, and as it is not dumpable it cannot be traced, read or
-written by the candidate, which runs under the same user.
+It only moves bytes. Of a child's report it reads at most the head of a script's record, and it never learns the
+expected values. As process 1 it cannot be killed from inside. It is not dumpable, so the candidate, which runs under
+the same user, cannot trace, read or write it.
 
-To the outside it writes one record a test: a line `index outcome status microseconds` and three lengths, then the
-three parts (what the child reported, its standard output, its standard error).
+It writes one record per test to the outside: a line `index outcome status microseconds` and three lengths. Then follow
+the three parts: the child's report, its standard output, its standard error.
 """
 
 import ctypes
@@ -26,13 +26,13 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 TMP = "/tmp"  # noqa: S108 - the sandbox's own
 AT_THE_START = frozenset(entry.path for entry in os.scandir(TMP))
 DUMPABLE = 4  # PR_SET_DUMPABLE of prctl(2)
-PYTHON_HANDLES = (signal.SIGINT,)  # the kernel delivers to process 1 no signal but those that it has a handler for
+PYTHON_HANDLES = (signal.SIGINT,)  # the kernel delivers only signals with a handler to process 1
 RUN_AS_TESTS = ("statement", "call")
 ROOM_TO_REPORT = 32 * 1024 * 1024
 
 
 class Child:
-    """A forked child with the pipes that it reports and prints to, and what came through them so far."""
+    """A forked child with its pipes for reports and output, and the data received so far."""
 
     def __init__(
         self,
@@ -85,7 +85,10 @@ class Child:
             resource.setrlimit(kind, (soft, hard))
 
     def watch(self, *, deadline: float, on_report: Callable[["Child"], float] | None = None) -> str:
-        """How it ended: `ended`, `timeout`, or `output` when it wrote too much. `on_report` may move the deadline."""
+        """Return how the child ended: `ended`, `timeout`, or `output` if it wrote too much.
+
+        `on_report` is called for new report data and returns the new deadline.
+        """
         poll = select.poll()
         for fd in (*self.streams, self.pidfd):
             poll.register(fd, select.POLLIN)
@@ -104,7 +107,9 @@ class Child:
                     deadline = on_report(self)
 
     def most(self, fd: int) -> int:
-        """A script reports on all its tests through one pipe, so its reports get the larger limit."""
+        """Return the limit of a stream in bytes. A script reports all its tests through one pipe, so its limit is
+        larger.
+        """
         return int(self.limits["result_bytes" if fd == self.reports and not self.is_script else "written_bytes"])
 
     def said(self) -> bytes:
@@ -122,7 +127,7 @@ class Child:
         return bool(block)
 
     def finish(self) -> int:
-        """The wait status of the child, after everything that it left behind is dead and its last words are read."""
+        """Return the child's wait status, after killing all it left behind and reading its remaining output."""
         status = end_everything_else(self.pid)
         for fd, kept in self.streams.items():
             while len(kept) <= self.most(fd) and self.take(fd):
@@ -141,7 +146,10 @@ def write_all(fd: int, content: bytes) -> None:
 
 
 def end_everything_else(pid: int) -> int:
-    """The wait status of `pid`; no other process is left in the sandbox (killed before it ended by itself: SIGKILL)."""
+    """Return the wait status of `pid`, after ending all other processes in the sandbox.
+
+    A child that was killed before it ended has SIGKILL.
+    """
     ended: dict[int, int] = {}
     found, status = os.waitpid(pid, os.WNOHANG)
     if found:
@@ -156,7 +164,7 @@ def end_everything_else(pid: int) -> int:
 
 
 def kill_all() -> bool:
-    """Whether there was a process beside this one."""
+    """Kill all other processes. Return True if there was one."""
     try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
@@ -165,7 +173,7 @@ def kill_all() -> bool:
 
 
 def empty_tmp() -> None:
-    """Leaves nothing in /tmp for the next test, but the interpreter if it lies there."""
+    """Remove everything in /tmp before the next test, except the interpreter if it is there."""
     pending = [path for path in names_in(TMP) if path not in AT_THE_START]
     while pending:
         current = pending[-1]
@@ -173,7 +181,7 @@ def empty_tmp() -> None:
             os.unlink(pending.pop())  # noqa: PTH108
             continue
         os.chmod(current, 0o700)  # noqa: PTH101
-        if len(current) > 2000:  # nested until no path reaches its end: brought to the top, and taken from there
+        if len(current) > 2000:  # nested too deeply for a path to reach the end: move it to the top and remove it there
             moved = f"{TMP}/{os.urandom(8).hex()}"
             os.rename(pending.pop(), moved)  # noqa: PTH104
             pending.insert(0, moved)
@@ -189,7 +197,7 @@ def names_in(folder: str) -> list[str]:
 
 
 class Harness:
-    """Runs a job's tests one after the other and writes a record for each that had its turn."""
+    """Runs a job's tests one after the other and writes a record for each test that ran."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.job = job
@@ -238,7 +246,7 @@ class Harness:
 
 
 class Session:
-    """The children of one script: when one dies in a test, the next goes on behind it."""
+    """The children of one script: if one dies in a test, the next child continues after that test."""
 
     def __init__(self, pending: list[int], harness: Harness) -> None:
         self.pending, self.harness = pending, harness
@@ -264,7 +272,7 @@ class Session:
         harness.record(-1, "printed", status, child.started, (b"", child.printed(), child.complained()))
 
     def bury(self, outcome: str, status: int) -> None:
-        """A child that died in a test costs this test; one that died on the way to the next costs all the rest."""
+        """Settle the tests of a dead child: the current test, or all remaining ones if it died between tests."""
         for index in [*self.pending] if self.current is None else [self.current]:
             self.settle(index, outcome, status)
             self.dead.add(index)
@@ -276,7 +284,7 @@ class Session:
         self.current = None
 
     def listen(self, child: Child) -> float:
-        """The new deadline, after the lines that are whole have been read."""
+        """Read all complete lines and return the new deadline."""
         said = child.streams[child.reports]
         while not self.over and (end := said.find(b"\n", self.heard)) >= 0:
             line = bytes(said[self.heard : end])
@@ -293,7 +301,7 @@ class Session:
         self.over = True
 
     def hear_start(self, line: bytes, child: Child) -> bool:
-        """Whether the line says that the candidate was loaded, or why not."""
+        """Return True if the line says that the candidate was loaded, or why it was not."""
         if line == b"L":
             self.nonce = os.urandom(16).hex().encode()
             os.write(child.secret_end, self.nonce)
@@ -304,7 +312,7 @@ class Session:
         return False
 
     def hear_record(self, line: bytes) -> bool:
-        """Whether the line is a record that can come here."""
+        """Return True if the line is a record that is valid at this point."""
         nonce, _, rest = line.partition(b" ")
         letter, _, rest = rest.partition(b" ")
         place, _, report = rest.partition(b" ")
@@ -327,13 +335,13 @@ class Session:
 
 
 def main(job: dict[str, Any]) -> None:
-    """Runs the job; nothing of what follows is the candidate's to reach."""
+    """Run the job. The candidate cannot reach any of what follows."""
     for number in PYTHON_HANDLES:
         signal.signal(number, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
     os.environ.clear()
     sys.path += job.get("path", ())
     for name in job["preload"]:
-        with suppress(ImportError):  # whoever needs it is told by its own import
+        with suppress(ImportError):  # code that needs it fails at its own import
             __import__(name)
     Harness(job).run()

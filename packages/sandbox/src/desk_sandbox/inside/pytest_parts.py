@@ -1,4 +1,4 @@
-"""`pytest.raises` and `pytest.fail`, as far as scripts use them."""
+"""The parts of `pytest.raises` and `pytest.fail` that scripts use."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ find = re.compile
 
 
 class ExceptionInfo:
-    """What was raised; there once the block has ended."""
+    """The raised exception; available after the block has ended."""
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -34,7 +34,7 @@ class ExceptionInfo:
 
 
 class Raises:
-    """The block that has to raise one of these."""
+    """A block that must raise one of these exceptions."""
 
     def __init__(self, expected: Any, match: Any = None) -> None:
         self.expected = expected if type(expected) is tuple else (expected,)
@@ -50,7 +50,7 @@ class Raises:
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
         if kind is None:
             raise AssertionError("DID NOT RAISE " + " or ".join(one.__name__ for one in self.expected))
-        # Not by issubclass, which asks the classes' own class.
+        # Without issubclass, which would call the metaclass.
         if not any(one in type.mro(type(value)) for one in self.expected):
             return False
         self.info.value = value
@@ -60,7 +60,7 @@ class Raises:
 
 
 def raises(expected_exception: Any, *arguments: Any, match: Any = None, **named: Any) -> Any:
-    """The block, or what was raised by calling the function that is given with its arguments."""
+    """Return the block or, given a function, call it with its arguments and return the exception info."""
     block = Raises(expected_exception, match)
     if not arguments:
         return block

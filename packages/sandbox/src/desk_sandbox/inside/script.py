@@ -1,16 +1,17 @@
-"""What a forked child does for a script: the candidate, then the script's statements and test functions in its space.
+"""Work of a forked child for a script: load the candidate, then run the script's statements and tests in its namespace.
 
-Here the candidate and its judge share a process. Assertions that a literal answers are judged outside: the script
-tells the value, and the literal is not in here. Other equalities are not taken from an object's word when one side
-is plain data. The nonce is handed over only after the candidate was loaded, every record must carry it, the builtins
-that the script names are the true ones, and a child that leaves before its last record has failed.
+The candidate and its judge share a process here. Assertions that compare with a literal are judged outside: the script
+reports the value, and the literal is not in here. In other equalities, an object's own claim is not trusted if one side
+is plain data. The nonce is sent only after the candidate was loaded, and every record must carry it. Builtins that the
+script uses are the original ones. A child that exits before its last record has failed.
 
-With `stand_ins` in the job there is no candidate: the names that a candidate would define stand for nothing, and what
-fails before it reaches one of them fails by itself.
+With `stand_ins` in the job there is no candidate. The names that a candidate would define are placeholders, and a test
+that fails before it reaches one of them is broken.
 
-What remains, for a candidate that knows this file: where a script asserts anything but an equality, compares two
-objects of the candidate's own classes, or has its literals in loops, in conditions, or in functions that are no
-tests, it can find pipe, nonce and literals in the frames above it, or change modules that the script uses.
+Remaining weakness: a candidate that knows this file can find pipe, nonce and literals in the frames above it, or change
+modules that the script uses. That requires a script that asserts anything but an equality, or compares two objects of
+the candidate's own classes. It is also possible if literals are in loops, in conditions, or in functions that are no
+tests.
 """
 
 import builtins
@@ -42,7 +43,7 @@ TRUE_BUILTINS = dict(vars(builtins))
 
 
 class Pair:
-    """The two sides of a failed `assert a == b`; it is the argument of the AssertionError."""
+    """Both sides of a failed `assert a == b`; the argument of the AssertionError."""
 
     def __init__(self, actual: Any, expected: Any, message: Any = None) -> None:
         self.actual, self.expected, self.message = actual, expected, message
@@ -52,9 +53,9 @@ class Pair:
 
 
 def run_script(job: dict[str, Any], done: set[int], dead: set[int], report_end: int, secret: int) -> NoReturn:
-    """Reports the items: `B` as a test begins, `E` its result, `P` for set-up and what is done already, `Z` at the end.
+    """Report the items: `B` starts a test, `E` is its result, `P` is set-up or repetition, `Z` is the end.
 
-    Items in `dead` ended an earlier child and are left out.
+    Items in `dead` ended an earlier child and are skipped.
     """
     module: ModuleType = StandInModule(SOLUTION)
     if job["stand_ins"] is None:
@@ -70,7 +71,7 @@ def run_script(job: dict[str, Any], done: set[int], dead: set[int], report_end: 
     vars(builtins).clear()
     vars(builtins).update(TRUE_BUILTINS)
     sys.modules[SOLUTION] = module
-    # The script has its own copy, whatever the candidate did to the one that it imported.
+    # The script gets its own copy, because the candidate may have changed the one it imported.
     for name in [name for name in sys.modules if name == "unittest" or name.startswith("unittest.")]:
         del sys.modules[name]
     space.update(__builtins__=builtins, __file__=SCRIPT_FILE)
@@ -105,7 +106,7 @@ class Reporter:
 def run_item(
     index: int, item: dict[str, Any], job: dict[str, Any], space: dict[str, Any], reporter: Reporter, *, again: bool
 ) -> bool:
-    """Whether the script can go on: false after a set-up statement that failed."""
+    """Run one item. Return False if the script cannot continue, after a failed set-up statement."""
     is_test = item["kind"] != "setup"
     reporter.say(b"P" if again or not is_test else b"B", index)
     reporter.told.begin()
@@ -119,7 +120,7 @@ def run_item(
     except BaseException as error:  # noqa: BLE001 - the child must report it
         try:
             report = broken(error, job)
-        except Touched:  # by what was to be told of the error
+        except Touched:  # raised while describing the error
             report = dict(TOUCHED)
         if not is_test:
             flush()
@@ -136,7 +137,7 @@ def run_item(
 
 
 def broken(error: BaseException, job: dict[str, Any]) -> dict[str, str]:
-    """The report on a test that raised; both sides where an equality was asserted."""
+    """Return the report on a test that raised, with both sides of a failed equality."""
     if StandIn.is_touched and not is_own_fault(error):
         return dict(TOUCHED)
     if type(error) is Forged:
@@ -151,7 +152,7 @@ def broken(error: BaseException, job: dict[str, Any]) -> dict[str, str]:
 
 
 class Told:
-    """The values that the test which runs has told so far, written down at once: they may change later."""
+    """Values reported by the current test, encoded immediately because they may change later."""
 
     def __init__(self) -> None:
         self.begin()
@@ -175,7 +176,7 @@ class Told:
 
 
 def call_test(path: tuple[str, ...], space: dict[str, Any]) -> None:
-    """Calls a test function, or a method of a fresh instance of a test class between its set-up and tear-down."""
+    """Call a test function, or a method of a new test class instance between set-up and tear-down."""
     if len(path) == 1:
         for before in ("setup_module", "setUpModule", "setup_function"):
             if type(before_all := space.get(before)) is FunctionType:
@@ -202,7 +203,7 @@ def call_test(path: tuple[str, ...], space: dict[str, Any]) -> None:
 
 
 def call_method(instance: Any, name: str) -> None:
-    """Calls it if it is there; pytest gives the test to those that ask for it."""
+    """Call the method if it exists; as in pytest, a method with a parameter for the test gets one (None)."""
     function = getattr(instance, name, None)
     if function is None:
         return
@@ -211,7 +212,7 @@ def call_method(instance: Any, name: str) -> None:
 
 
 def wait_for(result: Any) -> None:
-    """Runs what an async test gives back to its end."""
+    """Run the coroutine of an async test to its end."""
     if type(result) is CoroutineType:
         import asyncio
 

@@ -1,12 +1,12 @@
-"""Stand-ins for code under test: a script is run against them to see what fails before it reaches the code at all.
+"""Placeholders for the code under test, to find tests that fail before they reach the code.
 
-They can be named, called and asked for attributes. Whatever else is done with them ends the test, as touched.
+They can be named, called and asked for attributes. Any other use ends the test as having reached the code.
 """
 
 from types import ModuleType
 from typing import Any
 
-# Of an unfinished operation it is not known what the code would have made of it.
+# The result of such an operation on real code is unknown, so the test ends there.
 OPERATIONS = (
     "repr str bytes format lt le eq ne gt ge hash bool len length_hint getitem setitem delitem iter next reversed "
     "contains add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or "
@@ -22,7 +22,7 @@ class Touched(BaseException):
 
 
 class StandIn:
-    """Anything that the code may define, or that may come of it."""
+    """Placeholder for anything that the code may define or return."""
 
     is_touched = is_touched_by_set_up = False
 
@@ -50,7 +50,7 @@ for operation in OPERATIONS.split():
 
 
 class StandInModule(ModuleType):
-    """A module that defines whatever is asked of it."""
+    """A module that defines every requested name."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -59,7 +59,7 @@ class StandInModule(ModuleType):
 
 
 def is_own_fault(error: BaseException) -> bool:
-    """Whether a test that has reached the code is broken all the same: it names what is nowhere."""
+    """Return True if a test that reached the code is broken anyway, because it uses an undefined name."""
     if isinstance(error, AttributeError):
         return isinstance(error.obj, ModuleType)
     return isinstance(error, NameError | ImportError)

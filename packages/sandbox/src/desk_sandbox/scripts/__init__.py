@@ -1,4 +1,4 @@
-"""Test scripts as people write them: read, refused where they cannot be run, and brought into one plain form.
+"""Test scripts as people write them: parse, refuse what cannot run, and convert to one plain form.
 
 Pure: nothing of a script is executed here.
 """

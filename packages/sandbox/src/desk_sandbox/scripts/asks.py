@@ -1,8 +1,8 @@
-"""Assertions of a script that a literal answers: the literal stays outside, the value is reported and compared here.
+"""Assertions that compare with a literal: the literal stays outside, and the reported value is compared here.
 
-`assert f(1) == [2]`, `assert None is f(1)`, `assert f(1) == pytest.approx(2)` and their like, as statements of the
-script or directly in the body of a function of it, are taken out of what enters the sandbox; in their place the script
-tells the value of the other side.
+They are `assert f(1) == [2]`, `assert None is f(1)`, `assert f(1) == pytest.approx(2)` and similar ones. They must be
+statements of the script or directly in a function's body. They are removed from what enters the sandbox; in their place
+the script reports the value of the other side.
 """
 
 import ast
@@ -20,7 +20,7 @@ PLAIN = (bool, int, float, str, list, tuple, set, dict)
 
 @dataclass(frozen=True)
 class Ask:
-    """One assertion: the side that is told, and what it must be."""
+    """An assertion: the side to report, and its required value."""
 
     node: ast.Assert
     told: ast.expr
@@ -41,19 +41,19 @@ class Asks:
         self.numbers = {id(ask.node): number for number, ask in enumerate(self.all)}
 
     def needed_by(self, body: list[ast.stmt]) -> tuple[int, ...]:
-        """The numbers that must have been told when these statements have run to their end."""
+        """Return the numbers that must have been reported once these statements have run to their end."""
         leaves = any(isinstance(inner, ast.Return | ast.Yield) for node in body for inner in ast.walk(node))
         return () if leaves else tuple(self.numbers[id(node)] for node in body if id(node) in self.numbers)
 
     def text_to_show(self, script: str) -> str:
-        """The script without the literals, the messages and the comments of these assertions."""
+        """Return the script without the literals, messages and comments of these assertions."""
         lines = [line.encode() for line in script.split("\n")]
         for ask in self.all:
             last, end = (ask.node.end_lineno or ask.node.lineno) - 1, ask.node.end_col_offset or 0
             if lines[last][end:].lstrip().startswith(b"#"):
                 lines[last] = lines[last][:end]
         parts = [part for ask in self.all for part in (ask.hidden, ask.node.msg) if part is not None]
-        # The cases of one test have the same message, and may share what they expect.
+        # Cases of one test have the same message and may share the expected value.
         hidden = {(part.lineno, part.col_offset): part for part in parts}
         for place in sorted(hidden, reverse=True):
             hide(lines, hidden[place])
@@ -61,7 +61,7 @@ class Asks:
 
 
 def functions_that_are_tests(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Those of which every call is a test of its own, so that what they tell is always heard."""
+    """Yield the functions whose every call is a separate test, so that their reports are always read."""
     used = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     defined = Counter(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     called = Counter(map(called_name, tree.body))
@@ -102,7 +102,7 @@ def read_ask(node: ast.Assert, script: str) -> Ask | None:
 
 
 def literals_of(node: ast.expr) -> Iterator[Any]:
-    """The value, if it is written out and plain data, or about such data."""
+    """Yield the value if the node is a literal of plain data, or an `approx` of such data."""
     try:
         value = read_literal(node)
     except (ValueError, TypeError, RecursionError):
@@ -112,7 +112,7 @@ def literals_of(node: ast.expr) -> Iterator[Any]:
 
 
 def read_literal(node: ast.expr) -> Any:
-    """What `ast.literal_eval` reads, with `approx(…)` as a whole or as a part of a list, tuple or dictionary."""
+    """Return the value as `ast.literal_eval` does, also with `approx(…)` alone or in a list, tuple or dict."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == APPROX:
         options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
         return Approx(*map(ast.literal_eval, node.args), **options)

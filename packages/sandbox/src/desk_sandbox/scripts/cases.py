@@ -1,6 +1,6 @@
-"""`pytest.mark.parametrize`: a test function for each case, in which what is written out stands in the assertions.
+"""`pytest.mark.parametrize`: one test function per case, with literal values inserted into its assertions.
 
-So an expected value of a case is one that the sandbox keeps outside, just as one that stands in the assertion itself.
+The sandbox can then withhold a case's expected value like that of a plain assertion.
 """
 
 import ast
@@ -13,7 +13,7 @@ from math import prod
 from desk_sandbox.scripts.syntax import PytestWords, ScriptRefused, refused_at
 from desk_sandbox.scripts.unit_asserts import APPROX
 
-# Fixtures that a test script defines itself, and the statements that give them to a test.
+# Fixtures that a test script defines, and the statements that create them in a test
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 NONE_OF_ITS_OWN = "the fixtures that pytest brings along, such as tmp_path, capsys and monkeypatch, are not there"
@@ -21,7 +21,7 @@ NONE_OF_ITS_OWN = "the fixtures that pytest brings along, such as tmp_path, caps
 
 @dataclass(frozen=True)
 class Fixture:
-    """A fixture, by the function that makes it, which is a method where it stands in a class."""
+    """A fixture, by its function, which is a method if defined in a class."""
 
     function: str
     needs: tuple[str, ...]
@@ -31,17 +31,20 @@ class Fixture:
 
 @dataclass
 class Fixtures:
-    """The fixtures that tests of one place can ask for, by name."""
+    """The fixtures available to tests of one place, by name."""
 
     known: dict[str, Fixture] = field(default_factory=dict)
     always: list[str] = field(default_factory=list)
 
     def within_a_class(self) -> "Fixtures":
-        """These, to which those of a class are added."""
+        """Return a copy to which a class can add its own fixtures."""
         return Fixtures(dict(self.known), [*self.always])
 
     def take(self, node: Function, decorator: ast.expr, *, is_method: bool) -> None:
-        """Adds the fixture that `node` makes. Its function gets a name that no parameter hides."""
+        """Add the fixture that `node` defines. Its function is renamed so that no parameter hides it.
+
+        Raise ScriptRefused for unsupported options.
+        """
         if isinstance(node, ast.AsyncFunctionDef):
             raise refused_at(node, "an async fixture is not there; make the value in the test")
         options = {keyword.arg: keyword.value for keyword in getattr(decorator, "keywords", ())}
@@ -59,9 +62,9 @@ class Fixtures:
             self.always.append(name)
 
     def statements(self, wanted: list[str], *, test: Function, me: str) -> list[ast.stmt]:
-        """What the test begins with, so that it has the fixtures that it wants and those that all tests get.
+        """Return the statements that create the requested and the autouse fixtures at the start of a test.
 
-        What a fixture does after its `yield` is not done: each test makes its own anew.
+        Code after a fixture's `yield` is not run, because each test creates its own fixtures.
         """
         made: dict[str, None] = {}
         found: list[ast.stmt] = []
@@ -88,7 +91,7 @@ class Fixtures:
             function = ast.Attribute(ast.Name(me, ast.Load()), fixture.function, ast.Load())
         value: ast.expr = ast.Call(function, [ast.Name(needed, ast.Load()) for needed in fixture.needs], [])
         if fixture.yields:
-            kept = f"kept {name}"  # a generator that nobody holds would be closed at once
+            kept = f"kept {name}"  # an unreferenced generator would be closed at once
             yield ast.Assign([ast.Name(kept, ast.Store())], value)
             value = ast.Call(ast.Name("next", ast.Load()), [ast.Name(kept, ast.Load())], [])
         yield ast.Assign([ast.Name(name, ast.Store())], value)
@@ -99,7 +102,7 @@ def fixture_decorator(node: Function, words: PytestWords) -> ast.expr | None:
 
 
 def parameters_of(node: Function) -> list[str]:
-    """The parameters that have to be given, in order."""
+    """Return the required parameters in order."""
     placed = [*node.args.posonlyargs, *node.args.args]
     required = placed[: len(placed) - len(node.args.defaults)]
     named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
@@ -107,7 +110,7 @@ def parameters_of(node: Function) -> list[str]:
 
 
 def without_parameters(node: Function, names: set[str]) -> None:
-    """Takes these parameters out of the function's own, which keep their defaults."""
+    """Remove these parameters from the function; the others retain their defaults."""
     arguments = node.args
     placed = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(placed) - len(arguments.defaults)) + [*arguments.defaults]
@@ -125,23 +128,23 @@ def without_parameters(node: Function, names: set[str]) -> None:
 
 
 MOST_CASES = 500
-# A script of 200,000 characters has fewer of its own; its cases and fixtures must not make many times that of it.
+# A script of 200,000 characters has fewer nodes; its cases and fixtures must not multiply them many times.
 MOST_NODES = 150_000
 LONGEST_ID = 60
 
 
 class ScriptTooLarge(ScriptRefused):
-    """What the cases of a script make of it is too much: no other test of it is looked at."""
+    """The cases make the script too large: none of its tests is used."""
 
 
 class Room:
-    """How much of a script may still be copied for its cases."""
+    """Remaining number of nodes that may be copied for a script's cases."""
 
     def __init__(self) -> None:
         self.left = MOST_NODES
 
     def take(self, node: ast.AST, times: int, *, at: ast.AST) -> None:
-        """Raises ScriptRefused where so many copies of `node` are more than there is room for."""
+        """Use up room for `times` copies of `node`. Raise ScriptTooLarge if there is too little."""
         self.left -= times * sum(1 for _ in ast.walk(node))
         if self.left < 0:
             line = getattr(at, "lineno", None)
@@ -152,7 +155,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Case:
-    """One case of one decorator: each name with its value, or all names with one value that is taken apart."""
+    """A case of one decorator: each name with its value, or all names with one value to unpack."""
 
     label: str
     values: tuple[tuple[tuple[str, ...], ast.expr], ...]
@@ -160,7 +163,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Parameters:
-    """A decorator taken apart. `source` is there instead of cases where the list is computed."""
+    """A parsed decorator. `source` is set instead of `cases` if the list is computed."""
 
     names: tuple[str, ...]
     cases: tuple[Case, ...] = ()
@@ -168,7 +171,10 @@ class Parameters:
 
 
 def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, ast.expr], *, room: Room) -> Parameters:
-    """What a `parametrize` says; `lists` are those that the script writes out under a name."""
+    """Return the content of a `parametrize`; `lists` are literal lists of the script by name.
+
+    Raise ScriptRefused if it cannot be used.
+    """
     if not isinstance(decorator, ast.Call):
         raise refused_at(decorator, "parametrize needs names and values")
     arguments = dict(zip(("argnames", "argvalues"), decorator.args, strict=False))
@@ -193,7 +199,7 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
         return Parameters(names, source=values)
     if len(values.elts) > MOST_CASES:
         raise refused_at(decorator, f"{len(values.elts):,} cases are too many; the most is {MOST_CASES}")
-    room.take(values, 4, at=decorator)  # each value is written out for people, too
+    room.take(values, 4, at=decorator)  # each value is also written out as a label
     labels = arguments.get("ids")
     ids = labels.elts if isinstance(labels, ast.List | ast.Tuple) else []
     cases = [_case(names, value, words) for value in values.elts]
@@ -228,9 +234,9 @@ def _case(names: tuple[str, ...], value: ast.expr, words: PytestWords) -> Case:
 def split_by_case(
     test: Function, parameters: list[Parameters], *, before: Iterable[ast.stmt], room: Room
 ) -> list[tuple[Function, str]]:
-    """A test for each combination of cases, with what people call it; `before` is what each begins with.
+    """Return a test and its label for each combination of cases; `before` are the test's first statements.
 
-    The name in the code is a number: a name that holds the values would tell them.
+    The name in the code is a number, because a name containing the values would reveal them.
     """
     names = [name for one in parameters for name in one.names]
     unknown = set(names) - {*parameters_of(test)} - {argument.arg for argument in test.args.kwonlyargs + test.args.args}
@@ -276,7 +282,7 @@ def _target(names: tuple[str, ...]) -> ast.expr:
 
 
 def _put_into_assertions(test: Function, name: str, value: ast.expr) -> None:
-    """The value in place of the name, where that is one side of an assertion of the test's own body."""
+    """Replace the name by the value where it is one side of an assertion in the test's own body."""
     named = [node for node in ast.walk(test) if isinstance(node, ast.Name) and node.id == name]
     if any(isinstance(node.ctx, ast.Store) for node in named):
         return

@@ -1,4 +1,4 @@
-"""What is said of a test script when it is handed in, before anything is paid for."""
+"""Checks of a submitted test script, before it causes any cost."""
 
 import ast
 import builtins
@@ -21,9 +21,9 @@ NO_TEST = (
 )
 
 
-@lru_cache(maxsize=8)  # a task is looked at more than once on its way in
+@lru_cache(maxsize=8)  # a task is checked more than once while it is submitted
 def check_script(script: str, *, entry_point: str | None) -> None:
-    """Raises ScriptRefused where the script could not show anything of any code: where, and why."""
+    """Raise ScriptRefused, with place and reason, if the script could not test any code."""
     form = plain_form(parse_script(with_plain_line_ends(script)))
     if form.refused:
         raise ScriptRefused(next(iter(form.refused.values())))
@@ -31,9 +31,10 @@ def check_script(script: str, *, entry_point: str | None) -> None:
 
 
 def missing_call(tree: ast.Module, *, entry_point: str | None) -> str:
-    """The line `check(entry_point)` where the script defines such a function, as HumanEval does, and calls nothing.
+    """Return the line `check(entry_point)` if the script defines such a function and calls nothing.
 
-    Without an entry point it is a ScriptRefused, as is a script without any test: it would pass with nothing tested.
+    HumanEval has such scripts. Raise ScriptRefused if there is no entry point, or no test at all: such a script would
+    pass with nothing tested.
     """
     statements = [node for node in tree.body if not isinstance(node, Function | ast.ClassDef)]
     if any(isinstance(inner, ast.Assert | ast.Call) for node in statements for inner in ast.walk(node)):
@@ -50,7 +51,7 @@ def missing_call(tree: ast.Module, *, entry_point: str | None) -> str:
 
 
 def functions_to_call(tree: ast.Module) -> list[tuple[str, Function]]:
-    """The test functions, and with the class's name the methods of test classes."""
+    """Return the test functions with "", and the methods of test classes with the class's name."""
     found: list[tuple[str, Function]] = []
     classes = {id(node) for node in test_classes(tree)}
     for node in tree.body:
@@ -62,19 +63,19 @@ def functions_to_call(tree: ast.Module) -> list[tuple[str, Function]]:
     return found
 
 
-# Which names a test script takes from the code under test, and which nobody defines.
+# Names that a test script takes from the code under test, and names that are undefined
 
 SOLUTION = "solution"
 GIVEN = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
-# Usual names of modules that a script forgot to import; no task asks for a function that is called so.
+# Usual names of modules that a script forgot to import; no task asks for a function with such a name.
 MODULES = sys.stdlib_module_names | {"pytest", "np", "numpy", "pd", "pandas"}
-# With these, code can define names, and a script can reach them, that no reading of it finds.
+# With these, names can be defined and accessed in ways that static analysis does not find.
 DYNAMIC = frozenset({"globals", "locals", "exec", "eval", "vars", "setattr", "__import__", "importlib"})
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def free_names(tree: ast.AST) -> frozenset[str]:
-    """The names that the tree reads and nowhere binds, builtins left out."""
+    """Return the names that the tree reads and nowhere binds, without builtins."""
     read: set[str] = set()
     bound: set[str] = set()
     for node in ast.walk(tree):
@@ -100,7 +101,7 @@ def _bound_by(node: ast.AST) -> set[str]:
 
 
 def defined_names(code: str) -> frozenset[str] | None:
-    """The names that the code leaves in its module; None where reading it does not tell."""
+    """Return the names that the code defines in its module, or None if static analysis cannot determine them."""
     try:
         with without_syntax_warnings():
             tree = ast.parse(code)
@@ -127,7 +128,7 @@ def defined_names(code: str) -> frozenset[str] | None:
 
 
 def uses_the_code(tree: ast.Module, names: frozenset[str]) -> bool:
-    """Whether the script can reach what it is to test: by one of these names, by the module, or by ways of its own."""
+    """Return True if the script can reach the code: by one of these names, the module, or dynamically."""
     free = free_names(tree)
     if free & (names | {SOLUTION}):
         return True
@@ -144,10 +145,10 @@ def uses_the_code(tree: ast.Module, names: frozenset[str]) -> bool:
 
 
 def wanted_names(script: str, *, code: str, entry_point: str | None, objective: str) -> tuple[str, ...]:
-    """The names that the script uses, that nobody defines, and that the code should have defined.
+    """Return the undefined names in the script that the code should have defined.
 
-    Where the code has what it was told to have (the entry point, a name that the task's words name, or another of those
-    that the script uses), a name that the task does not mention is the script's own slip.
+    If the code has what was requested, other undefined names are mistakes of the script, unless the task mentions them.
+    Requested are the entry point, a name that the task mentions, or another name that the script uses.
     """
     try:
         tree = parse_script(with_plain_line_ends(script))
@@ -158,11 +159,11 @@ def wanted_names(script: str, *, code: str, entry_point: str | None, objective: 
         return tuple(sorted(free - MODULES))
     missing = free - defined - MODULES
     first = entry_point.partition(".")[0] if entry_point else ""
-    # A task speaks of a queue where the code is to have a Queue.
+    # Compared without case: a task mentions a queue if the code should define a Queue.
     words = {word.casefold() for word in re.findall(r"[^\W\d]\w*", objective)}
     with without_syntax_warnings():
         functions = {node.name for node in ast.parse(code).body if isinstance(node, Scope)}
-    # A name of one letter is in any text.
+    # A name of one letter occurs in any text.
     named = {name for name in functions if len(name) > 1 and name.casefold() in words}
     does_as_told = first in defined or bool(functions & free) or bool(named)
     wanted = {name for name in missing if name == first or name.casefold() in words}

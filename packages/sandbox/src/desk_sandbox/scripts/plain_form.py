@@ -1,4 +1,4 @@
-"""A test script in the one form that the sandbox plans by: plain assertions, and test functions without parameters."""
+"""Convert a test script to the form the sandbox plans with: plain assertions, and test functions without parameters."""
 
 import ast
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from desk_sandbox.scripts.syntax import (
 )
 from desk_sandbox.scripts.unit_asserts import APPROX, UnitAsserts
 
-# What runs the tests of a script that is run by itself; here each test is run on its own.
+# Code that runs the tests of a standalone script; here each test runs separately.
 OF_UNITTEST_REFUSED = frozenset({"skip", "skipIf", "skipUnless", "expectedFailure"})
 RUNNERS = frozenset({"unittest.main", "pytest.main", "doctest.testmod"})
 ENDS = frozenset({"sys.exit", "exit", "quit", "SystemExit"})
@@ -33,7 +33,7 @@ MOST_TESTS = 2_000
 
 @dataclass
 class PlainForm:
-    """The tree; what people call the tests that were made of others; and which tests cannot be run here, with why."""
+    """The tree, the labels of generated tests, and the tests that cannot run here with the reasons."""
 
     tree: ast.Module
     labels: dict[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class PlainForm:
 
 
 def plain_form(tree: ast.Module) -> PlainForm:
-    """The script of `tree`, which is changed. Raises ScriptRefused where more than single tests cannot be run here."""
+    """Convert `tree`, which is changed. Raise ScriptRefused if more than single tests cannot run here."""
     try:
         words = PytestWords(tree)
         form = PlainForm(tree)
@@ -50,12 +50,12 @@ def plain_form(tree: ast.Module) -> PlainForm:
                 for method in node.body:
                     if isinstance(method, Function) and method.args.args:
                         UnitAsserts(method.args.args[0].arg).visit(method)
-        # `approx(…)` under its name of here, before values of cases are told apart from what is computed.
+        # Rename `approx(…)` first, before literal values of cases are distinguished from computed ones.
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and words.part(call.func) == "approx":
                 call.func = ast.copy_location(ast.Name(APPROX, ast.Load()), call.func)
         _Expansion(form, words).expand()
-        # Without what runs the tests. What else stands under `__main__` is run where there is no test without it.
+        # Remove what runs the tests. Other code under `__main__` is run only if there is no test without it.
         body = [statement for statement in tree.body if not _runs_tests(statement)]
         tree.body = [statement for statement in body if not is_main_block(statement)]
         if not _has_tests(tree):
@@ -72,7 +72,7 @@ def plain_form(tree: ast.Module) -> PlainForm:
 class _Expansion:
     def __init__(self, form: PlainForm, words: PytestWords) -> None:
         self.form, self.words = form, words
-        # The lists that the script writes out under a name that is bound once.
+        # The lists that the script writes as literals under a name bound once.
         tree = form.tree
         found: dict[str, ast.expr] = {}
         bound: dict[str, int] = {}
@@ -123,7 +123,7 @@ class _Expansion:
                 fixtures.take(node, decorator, is_method=is_method)
 
     def _tests(self, node: Function, fixtures: Fixtures, *, owner: str) -> list[Function]:
-        """The function as it is, or the tests that its cases make of it; none where it is a test that cannot run."""
+        """Return the function unchanged, or the tests for its cases; [] for a test that cannot run."""
         try:
             made = self._made_of(node, fixtures, owner=owner)
             for test in made:
@@ -154,7 +154,7 @@ class _Expansion:
         if not node.name.startswith("test"):
             return [node]
         of_cases = {name for one in parameters for name in one.names}
-        # A decorator that is not pytest's, as one of unittest.mock, may give what it likes.
+        # Decorators other than pytest's, as in unittest.mock, may supply any arguments.
         is_static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in kept)
         wanted = parameters_of(node)[bool(owner) and not is_static :]
         from_fixtures = [] if kept else [name for name in wanted if name not in of_cases]
@@ -173,7 +173,7 @@ class _Expansion:
 
 
 def test_classes(tree: ast.Module) -> list[ast.ClassDef]:
-    """The classes at the top that hold tests: called `Test…`, or of a TestCase, perhaps by way of one another."""
+    """Return the top-level classes with tests: named `Test…`, or derived from a TestCase, also indirectly."""
     found: dict[str, ast.ClassDef] = {}
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
@@ -184,18 +184,18 @@ def test_classes(tree: ast.Module) -> list[ast.ClassDef]:
 
 
 def _is_unit(node: ast.ClassDef) -> bool:
-    """Whether its methods may call assertions of their instance: a class that has none is none the worse for it."""
+    """Return True if its methods may call assertions of their instance. Classes without such calls are unaffected."""
     return bool(node.bases)
 
 
 def called_name(node: ast.stmt) -> str:
-    """The name of the function that the statement calls and does nothing else; empty if it does not."""
+    """Return the name of the function if the statement is only a call, else ""."""
     called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
     return called.id if isinstance(called, ast.Name) else ""
 
 
 def is_main_block(node: ast.stmt) -> bool:
-    """Whether it is `if __name__ == ...`."""
+    """Return True for `if __name__ == ...`."""
     return isinstance(node, ast.If) and any(
         isinstance(inner, ast.Name) and inner.id == "__name__" for inner in ast.walk(node.test)
     )
@@ -212,7 +212,7 @@ def _runs_tests(node: ast.stmt) -> bool:
 
 
 def _has_tests(tree: ast.Module) -> bool:
-    """Whether something in it is a test or calls a function that asserts."""
+    """Return True if something in the tree is a test or calls a function that asserts."""
     checkers = {node.name for node in tree.body if isinstance(node, Function) and asserts(node)}
     for node in tree.body:
         if isinstance(node, Function):
@@ -230,7 +230,7 @@ def _has_tests(tree: ast.Module) -> bool:
 
 
 def asserts(node: ast.AST) -> bool:
-    """Whether it judges something: by an assertion, by an AssertionError, or by what has to be raised."""
+    """Return True if the node judges something: by an assertion, an AssertionError, or an expected exception."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert):
             return True

@@ -1,8 +1,7 @@
-"""A test script taken apart outside the sandbox: set-up statements, tests, and what each test is called.
+"""Split a test script outside the sandbox: set-up statements, tests, and the tests' names.
 
-Tests are the top-level statements that assert something, calls of the script's own checking functions, and test
-functions and methods, brought into one form by `plain_form`. Code objects are compiled here, by the interpreter that
-will run them.
+Tests are top-level statements that assert something, calls of the script's own checking functions, and test functions
+and methods, converted by `plain_form`. The code objects are compiled here, by the same interpreter that runs them.
 """
 
 import ast
@@ -25,13 +24,16 @@ from desk_sandbox.scripts.syntax import (
 )
 from desk_sandbox.scripts.unit_asserts import APPROX
 
-# The statements of a script as they are compiled for the sandbox.
+# Compilation of the script's statements for the sandbox
 
 UNITTEST_EQUAL = {"assertEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"}
 
 
 class ShowSides(ast.NodeTransformer):
-    """Tells what a literal answers, proves and keeps both sides of other equalities; builtins are the true ones."""
+    """Report values compared with literals, check and save both sides of other equalities.
+
+    Builtins are replaced by the original ones.
+    """
 
     def __init__(self, true_names: set[str], asks: Asks) -> None:
         self.true_names, self.asks = true_names, asks
@@ -60,7 +62,7 @@ class ShowSides(ast.NodeTransformer):
         if not (is_pair and isinstance(node.test, ast.Call)):
             return node
         sides = [ast.Name(name, ast.Load()) for name in ("actual__", "expected__")]
-        # What compares is taken hold of before the candidate is called, which could put something else in its place.
+        # References are saved before the candidate is called, which could replace the functions that compare.
         held: dict[str, ast.expr] = {name: ast.Name(f"__{name}", ast.Load()) for name in ("equal__", "approx__")}
         for inner in ast.walk(node.test):
             if isinstance(inner, ast.Name) and inner.id == APPROX:
@@ -89,15 +91,15 @@ def compile_nodes(nodes: list[ast.stmt], show: ShowSides) -> CodeType:
     return compile(ast.fix_missing_locations(tree), SCRIPT_FILE, "exec", dont_inherit=True)
 
 
-# The compiler makes the cell that `super()` looks into where it reads this very name.
+# The compiler creates the cell that `super()` needs only if it sees this exact name.
 UNHIDDEN = frozenset({"super"})
 
 
 @dataclass(frozen=True)
 class Item:
-    """A step of the script; `code` of a statement, `path` of a test function (with its class: two names).
+    """A step of the script: `code` for a statement, `path` for a test function (class and name for a method).
 
-    `refused` says why a test cannot be run.
+    `refused` is why a test cannot be run.
     """
 
     kind: Literal["setup", "statement", "call", "skip"]
@@ -110,9 +112,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Plan:
-    """What runs, what it is asked to tell, and the script as it may be seen inside.
+    """The items to run, the values to report, and the script in the version visible inside.
 
-    `tree` is the script in its plain form, before it was compiled.
+    `tree` is the script in plain form, before compilation.
     """
 
     items: list[Item]
@@ -122,7 +124,7 @@ class Plan:
 
 
 def plan_script(script: str, *, code: str, entry_point: str | None) -> Plan:
-    """The items in the order in which they run, at least one of them a test. Raises ScriptRefused."""
+    """Return the items in execution order, at least one of them a test. Raise ScriptRefused."""
     script = with_plain_line_ends(script)
     form = plain_form(parse_script(script))
     added = "" if form.refused else missing_call(form.tree, entry_point=entry_point)
@@ -160,7 +162,7 @@ def first_line(source: str) -> str:
 
 
 def is_test(node: ast.stmt, checkers: set[str]) -> bool:
-    """Whether a top-level statement judges something by running."""
+    """Return True if a top-level statement judges something when it runs."""
     if isinstance(node, Function | ast.ClassDef) or is_main_block(node):
         return False
     if asserts(node):
@@ -169,7 +171,7 @@ def is_test(node: ast.stmt, checkers: set[str]) -> bool:
 
 
 def calls_in(form: PlainForm, asks: Asks) -> Iterator[Item]:
-    """The test functions, and the test methods of test classes, that the script defines and does not call itself."""
+    """Yield the test functions and methods that the script defines and does not call itself."""
     called = set(map(called_name, form.tree.body))
     for owner, node in functions_to_call(form.tree):
         if owner or node.name not in called:
@@ -181,7 +183,7 @@ def calls_in(form: PlainForm, asks: Asks) -> Iterator[Item]:
 
 
 def names_to_protect(tree: ast.Module, *, code: str, entry_point: str | None) -> set[str]:
-    """The builtins that the script uses as such: bound by no statement of its own, and not what is being tested."""
+    """Return the builtins that the script uses as such: neither rebound by it nor under test."""
     bound = {
         getattr(node, "asname", None)
         or getattr(node, "name", None)
@@ -200,7 +202,7 @@ def names_to_protect(tree: ast.Module, *, code: str, entry_point: str | None) ->
 
 
 def tested_names(code: str, entry_point: str | None) -> set[str]:
-    """The entry point, or else the only function of the candidate: it may have the name of a builtin."""
+    """Return the entry point, or else the candidate's only function, which may be named like a builtin."""
     if entry_point:
         return {entry_point.split(".")[0]}
     try:

@@ -1,4 +1,4 @@
-"""A test script as a syntax tree, or where and why it cannot be read."""
+"""Parse a test script, or report where and why it cannot be parsed."""
 
 import ast
 import threading
@@ -14,7 +14,7 @@ _one_at_a_time = threading.Lock()
 
 
 class ScriptRefused(ValueError):
-    """The script cannot be used; the text says why, and where if a place is known."""
+    """The script cannot be used; the text has the reason, and the place if known."""
 
     def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
         places = {"line": line, "column": column}
@@ -23,22 +23,22 @@ class ScriptRefused(ValueError):
 
 
 def refused_at(node: ast.AST, message: str) -> ScriptRefused:
-    """The refusal that names the place of `node`."""
+    """Return the refusal with the place of `node`."""
     line, column = getattr(node, "lineno", None), getattr(node, "col_offset", None)
     return ScriptRefused(message, line=line, column=None if column is None else column + 1)
 
 
 def with_plain_line_ends(script: str) -> str:
-    """The script with lines as the parser counts them."""
+    """Return the script with the line ends that the parser counts."""
     return script.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_script(script: str) -> ast.Module:
-    """The tree of a script that Python can compile. Raises ScriptRefused with Python's own message and the place."""
+    """Return the tree of a script that Python can compile. Raise ScriptRefused with Python's message and the place."""
     try:
         with without_syntax_warnings():
             tree = ast.parse(script, SCRIPT_FILE)
-            compile(tree, SCRIPT_FILE, "exec", dont_inherit=True)  # finds a `return` outside of a function, too
+            compile(tree, SCRIPT_FILE, "exec", dont_inherit=True)  # also finds a `return` outside of a function
     except SyntaxError as error:
         raise ScriptRefused(error.msg, line=error.lineno, column=error.offset) from None
     except (RecursionError, MemoryError):
@@ -50,9 +50,10 @@ def parse_script(script: str) -> ast.Module:
 
 @contextmanager
 def without_syntax_warnings() -> Iterator[None]:
-    r"""Nothing is said of a "\d" or of an assertion on a tuple: whoever wrote the script does not read our log.
+    r"""Suppress warnings, such as those on "\d" or an assertion on a tuple.
 
-    One thread at a time, since the filters are the whole process's and two that overlap would leave them changed.
+    The script's author does not read our log. Only one thread at a time: the filters belong to the process, and
+    overlapping changes would leave them modified.
     """
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
@@ -60,12 +61,12 @@ def without_syntax_warnings() -> Iterator[None]:
         yield
 
 
-# What a test script takes from pytest: which of it is there, under which names, and what is refused.
+# Use of pytest by a test script: which parts exist here, under which names, and which are refused
 
 # pytest itself is not in the sandbox; these parts of it are.
 GIVEN = {"raises": "__raises__", "approx": APPROX, "fail": "__fail__"}
 IN_DECORATORS = frozenset({"fixture", "param", "mark"})
-# Marks that say more about a test than what it is called.
+# Marks that do more than label a test.
 REFUSED_MARKS = frozenset({"skip", "skipif", "xfail", "usefixtures", "filterwarnings"})
 THERE_IS = "of pytest there are raises, approx, fail, fixture, param, mark.parametrize and marks that only name a test"
 
@@ -86,7 +87,7 @@ class PytestWords:
                     self.parts[alias.asname or alias.name] = alias.name
 
     def part(self, node: ast.AST) -> str:
-        """The part of pytest that this names, such as `mark.parametrize`; nothing where it names none."""
+        """Return the part of pytest that this names, such as `mark.parametrize`, or ""."""
         if isinstance(node, ast.Name):
             return self.parts.get(node.id, "")
         if not isinstance(node, ast.Attribute):
@@ -97,12 +98,12 @@ class PytestWords:
         return f"{outer}.{node.attr}" if outer else ""
 
     def called(self, node: ast.expr) -> str:
-        """The part that this names or calls."""
+        """Return the part that this names or calls."""
         return self.part(node.func if isinstance(node, ast.Call) else node)
 
 
 class WithoutPytest(ast.NodeTransformer):
-    """Takes out the imports of pytest, and has its parts under names that code under test does not know."""
+    """Remove pytest's imports, and rename its parts to names unknown to the code under test."""
 
     def __init__(self, words: PytestWords) -> None:
         self.words = words
@@ -134,7 +135,7 @@ class WithoutPytest(ast.NodeTransformer):
 
 
 def check_mark(part: str, node: ast.AST) -> None:
-    """Raises ScriptRefused for a mark that would change whether the test counts."""
+    """Raise ScriptRefused for a mark that would change whether the test counts."""
     name = part.partition(".")[2]
     if name in REFUSED_MARKS:
         raise refused_at(node, f"`pytest.mark.{name}` is not there: leave such a test out; {THERE_IS}")

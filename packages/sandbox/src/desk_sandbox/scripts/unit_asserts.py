@@ -1,7 +1,7 @@
-"""The assertions of a `unittest.TestCase` as the plain assertions that they mean.
+"""Convert assertions of `unittest.TestCase` to plain assertions.
 
-A statement cannot be replaced by the code under test, as a method of TestCase can, and the expected value of a plain
-assertion is kept outside of the sandbox.
+The code under test can replace a method of TestCase, but not a statement. The expected value of a plain assertion also
+stays outside of the sandbox.
 """
 
 import ast
@@ -52,7 +52,7 @@ class UnitAsserts(ast.NodeTransformer):
 
 
 def _plain_assertion(name: str, call: ast.Call) -> tuple[ast.expr, ast.expr | None] | None:
-    """The condition and the message; None where the call is none of these, or has other arguments than they take."""
+    """Return the condition and the message, or None for other calls or unknown arguments."""
     keywords: dict[str | None, ast.expr] = {keyword.arg: keyword.value for keyword in call.keywords}
     two = ("first", "second") if name not in {"assertIs", "assertIsNot"} else ("expr1", "expr2")
     if name in {"assertTrue", "assertFalse"}:
@@ -96,7 +96,7 @@ def _condition(name: str, sides: list[ast.expr], found: dict[str, ast.expr]) -> 
     first, second = sides
     if _is_written_out(first) and not _is_written_out(second):
         first, second = second, first
-    # Whatever rounds to the same at so many places (7 where none is named), or is no further than `delta`.
+    # Equal after rounding to `places` decimals (default 7), or within `delta`.
     if "delta" in found:
         most = found["delta"]
     else:
