@@ -14,6 +14,7 @@ from django.utils import timezone
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
+from notebook_app.compiled import compiled
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import HOLDING
 from notebook_app.models import Embedding, Entry, SpaceState, new_id
@@ -66,9 +67,14 @@ class Near:
     likeness: float
 
 
+@compiled
+def _active_spaces() -> QuerySet[Space]:
+    return Space.objects.filter(state=SpaceState.ACTIVE).order_by("pk")[:1]
+
+
 def active_space() -> Space | None:
     """The space that answers; None where entries have no vectors yet, and are found by their words alone."""
-    return Space.objects.filter(state=SpaceState.ACTIVE).first()
+    return _active_spaces.first()
 
 
 def nearest(

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.changing import lock_notebook
+from notebook_app.compiled import compiled
 from notebook_app.conflicts import asked_of, conflict_of, count_open_conflicts, keep_suggestion
 from notebook_app.curation import approve, retire
 from notebook_app.entry_filter import EntryFilter

@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log, log1p, sqrt
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
+from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
 from judgement.linear import MODEL
 from judgement.recall import Candidate, Judged, Way, judge, least_sure, space
+from notebook_app.compiled import compiled
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.meaning import active_space, nearest, said_by
 from notebook_app.models import Embedding, Entry
@@ -143,6 +146,16 @@ class Recalled:
     rejected: tuple[RejectedEntry, ...] = ()
 
 
+@compiled
+def _entries(project_id: UUID, ids: list[UUID]) -> QuerySet[Entry]:
+    return Entry.objects.filter(Q(pk__any=ids), project_id=project_id).defer("search").order_by("pk")
+
+
+@compiled
+def _kept_vectors(ids: list[UUID], space_id: UUID) -> QuerySet[Embedding, tuple[UUID, Any]]:
+    return Embedding.objects.filter(Q(entry__pk__any=ids), space=space_id).values_list("entry", "vector")
+
+
 def recall(
     project_id: UUID,
     text: str,
@@ -167,7 +180,7 @@ def recall(
     if asked is not None:
         searched = space().searched(np.array(asked)).tolist() if is_wheels else asked
         ids += [one.entry_id for one in nearest(project_id, searched, among=among, limit=LOOKED_AT, space=known)]
-    rows = list(Entry.objects.filter(project_id=project_id, pk__in=ids).defer("search").order_by("pk"))
+    rows = _entries(project_id, ids)
     found = [row for row in rows if not row.is_excluded]
     vectors = _vectors(found, known.id) if asked is not None and known is not None else {}
     candidates = [Candidate(one.name, said_by(one), vectors.get(one.pk)) for one in found]
@@ -238,6 +251,6 @@ def _ranked(
 
 def _vectors(entries: Iterable[Entry], space_id: UUID) -> dict[UUID, NDArray[np.float64]]:
     """The entries' vectors. One of nothing but zeros stands for a text that none could be had for, and is left out."""
-    rows = Embedding.objects.filter(entry__in=[entry.pk for entry in entries], space=space_id)
-    vectors = ((entry_id, np.array(kept, float)) for entry_id, kept in rows.values_list("entry", "vector"))
+    rows = _kept_vectors([entry.pk for entry in entries], space_id)
+    vectors = ((entry_id, np.array(kept, float)) for entry_id, kept in rows)
     return {entry_id: vector for entry_id, vector in vectors if vector.any()}

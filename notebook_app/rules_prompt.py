@@ -6,10 +6,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from notebook_app.compiled import Compiled, compiled
 from notebook_app.disguises import folded
 from notebook_app.entry_filter import EntryFilter, covering
 from notebook_app.kinds import EntryKind
@@ -272,17 +275,28 @@ class BindingRules:
     flagged: tuple[Entry, ...] = ()
 
 
+@lru_cache
+def _binding_entries(agent: str) -> Compiled[Entry]:
+    """Return the query of a project's rules and preferences for `agent`, those seen most first."""
+
+    @compiled
+    def entries(project_id: UUID) -> QuerySet[Entry]:
+        rows = EntryFilter(kinds=BINDING_KINDS).among(project_id).filter(covering(agent))
+        return rows.defer("search").order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED]
+
+    return entries
+
+
 def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules:
     """Return the approved rules and preferences whose scope covers `agent`, in a block of `longest` characters at most.
 
     Those seen most come first. An entry with an agent's name covers that agent alone, so an unnamed agent gets those
     without one.
     """
-    rows = EntryFilter(kinds=BINDING_KINDS).among(project_id).filter(covering(agent))
     now = timezone.now()
     ranks = [
         (row, use_rank(Use(row.occurrences, row.recalled), age_days=(now - row.last_seen_at).total_seconds() / 86_400))
-        for row in rows.defer("search").order_by("-occurrences", "-recalled", "-id")[:MOST_SEEN_RANKED]
+        for row in _binding_entries(agent)(project_id)
     ]
     ranked = by_use(ranks)
     boundary = new_boundary()

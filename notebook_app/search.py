@@ -6,13 +6,17 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from math import log
+from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
+from notebook_app.compiled import Compiled, compiled
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.identity import KEYED, text_key
 from notebook_app.kinds import CJK, words_of
@@ -352,12 +356,22 @@ def _is_asked(token: Token, asked: str) -> bool:
 RANGES = [(CJK[place], CJK[place + 2]) for place in range(0, len(CJK), 3)]
 
 
+@lru_cache
+def _having(among: EntryFilter) -> Compiled[Any]:
+    """Return the query of a project's entries that have lexemes, by a tsquery."""
+
+    @compiled
+    def rows(project_id: UUID, lexemes: str) -> QuerySet[Entry, Any]:
+        return among.among(project_id).filter(search=Lexemes(lexemes)).order_by().values("pk", "search")[:MOST_ROWS]
+
+    return rows
+
+
 def _ranked(
     project_id: UUID, words: Sequence[Word], shares: WordShares, *, among: EntryFilter, limit: int
 ) -> list[tuple[UUID, float, list[bool]]]:
     """Ids, scores and which of the words they have, best first."""
-    rows = among.among(project_id).filter(search=Lexemes(_looked_up(words, shares))).order_by()
-    rows_sql, parameters = rows.values("pk", "search")[:MOST_ROWS].query.sql_with_params()
+    rows_sql, parameters = _having(among).statement(project_id, _looked_up(words, shares))
     ranks = ", ".join(f"ts_rank('{WEIGHTS}', search, %s::tsquery) AS r{n}" for n in range(len(words)))
     score = " + ".join(f"r{n} * %s" for n in range(len(words)))
     has = ", ".join(f"r{n} > 0" for n in range(len(words)))

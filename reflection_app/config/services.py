@@ -2,12 +2,16 @@
 
 import hashlib
 import logging
+import math
 import os
+import select
 import socket
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error, connection
@@ -18,6 +22,9 @@ from reflection_app.core.migrations import NewerDatabase, check_database_is_not_
 
 # The connection that renews leases is not of the pool.
 BESIDE_THE_POOL = 1
+# When a connection of the pool last answered, on the monotonic clock.
+CHECKED_AT: "WeakKeyDictionary[Connection[Any], float]" = WeakKeyDictionary()
+CHECK_LASTS_S = 1.0
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
 LONGEST_SOCKET_DIR = 80
 # Connections that a network swallowed without a word are given up within a lease, not after TCP's quarter of an hour.
@@ -40,14 +47,28 @@ def socket_dir(data_dir: Path) -> Path:
     return Path("/tmp") / name  # noqa: S108 - private_folder() refuses one that somebody else made
 
 
+def _has_news(connection: Connection[Any]) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
 def check_connection(connection: Connection[Any]) -> None:
     """Raises what the driver raises where the connection has died; then the pool's idle ones are replaced, too.
 
     With a restart of PostgreSQL all die at once. The pool itself looks at one after the other and pauses in between for
     1, 2, 4 and 8 seconds: with five dead ones whoever asks gets none in time.
+
+    A run takes a connection six times. One that was checked a moment ago costs no trip, unless the server has sent
+    something since: it does when it closes the connection.
     """
+    now = time.monotonic()
+    is_fresh = now < CHECKED_AT.get(connection, -math.inf) + CHECK_LASTS_S
     try:
+        if is_fresh and not _has_news(connection):
+            return
         ConnectionPool.check_connection(connection)
+        CHECKED_AT[connection] = now
     except Exception:
         pool = connection._pool  # noqa: SLF001 - nothing else tells it to a check
         if isinstance(pool, ConnectionPool):

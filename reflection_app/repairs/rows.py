@@ -3,9 +3,10 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from notebook_app.public import EntryKind, keep, text_key
+from notebook_app.public import EntryKind, compiled, keep, text_key
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun, operation_key
 from reflection_app.loops.completeness.supplementing import PART
@@ -101,19 +102,24 @@ def begin_ticket(run: Run, *, ticket_id: str, by: str = "") -> bool:
     return bool(begun)
 
 
+@compiled
+def _open_tickets(run_id: UUID) -> QuerySet[Ticket, tuple[UUID, str, int | None]]:
+    rows = Ticket.objects.filter(run=run_id, state__in=OPEN_STATES)
+    return rows.values_list("pk", "ticket_id", "attempt__number")
+
+
 def end_tickets(run: Run, batch: Batch, *, outcome: str) -> None:
     """Ends what is open on an ended run: resolved where a later attempt was accepted, else closed with the reason."""
-    for ticket in Ticket.objects.filter(run=run, state__in=OPEN_STATES).select_related("attempt"):
+    for ticket_pk, ticket_id, number in _open_tickets(run.pk):
         state, why = TicketState.CLOSED, f"the run ended: {outcome.replace('_', ' ')}"
         if outcome == Outcome.SUCCEEDED:
             # Whether the attempt that is kept came after the one that the ticket sent back.
-            sent_back = ticket.attempt.number if ticket.attempt else 0
-            is_repaired = run.best_attempt is not None and run.best_attempt.number > sent_back
+            is_repaired = run.best_attempt is not None and run.best_attempt.number > (number or 0)
             state = TicketState.RESOLVED if is_repaired else TicketState.CLOSED
             why = "" if is_repaired else "an attempt from before the ticket was accepted"
         resolved_by = run.best_attempt_id if state == TicketState.RESOLVED else None
-        batch.add(END, state.value, why, resolved_by, timezone.now(), ticket.pk)
-        told = {"ticket": ticket.ticket_id, "state": state.value, "outcome": outcome}
+        batch.add(END, state.value, why, resolved_by, timezone.now(), ticket_pk)
+        told = {"ticket": ticket_id, "state": state.value, "outcome": outcome}
         batch.insert(next_event(run, EventType.TICKET_ENDED, **told))
 
 

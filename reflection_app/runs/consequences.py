@@ -6,10 +6,10 @@ Rows of other subjects register with theirs: see following.py.
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Subquery
+from django.db.models import QuerySet, Subquery
 from pydantic import ValidationError
 
-from notebook_app.public import keep_suggestion
+from notebook_app.public import compiled, keep_suggestion
 from reflection_app.core.audit import Actor, audit
 from reflection_app.loops.attempt_effects import (
     AskPerson,
@@ -165,17 +165,16 @@ class Best(NamedTuple):
     first_verdicts: tuple[tuple[int, str, float | None], ...] = ()
 
 
-def best_of(run: Run) -> Best:
-    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt.
+def _picks_of(run_id: UUID) -> QuerySet[Step]:
+    return Step.objects.filter(run=run_id, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
 
-    What a person wrote in an attempt's place comes before all. One that was cut off is kept only where there is no
-    whole one.
-    """
-    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
-    picked = Subquery(picks.values("result__attempt")[:1])
-    rows = Verdict.objects.filter(attempt__run=run).exclude(VOID).annotate(pick=picked).order_by("created_at", "id")
+
+@compiled
+def _verdicts_of(run_id: UUID) -> QuerySet[Verdict, tuple[Any, ...]]:
+    picked = Subquery(_picks_of(run_id).values("result__attempt")[:1])
+    rows = Verdict.objects.filter(attempt__run=run_id).exclude(VOID).annotate(pick=picked).order_by("created_at", "id")
     # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
-    names = (
+    return rows.values_list(
         "attempt_id",
         "attempt__number",
         "referee",
@@ -186,7 +185,15 @@ def best_of(run: Run) -> Best:
         "attempt__edited_from",
         "attempt__is_cut_off",
     )
-    listed = list(rows.values_list(*names))
+
+
+def best_of(run: Run) -> Best:
+    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt.
+
+    What a person wrote in an attempt's place comes before all. One that was cut off is kept only where there is no
+    whole one.
+    """
+    listed = _verdicts_of(run.pk)
     first = tuple((row[2], row[3], row[4]) for row in listed if row[1] == 1)
     # The last where one was edited again.
     if edited := max(((row[1], row[0]) for row in listed if row[-2] is not None), default=None):
@@ -196,7 +203,7 @@ def best_of(run: Run) -> Best:
         judged = listed
     if not judged:
         made = Attempt.objects.filter(run=run).order_by("is_cut_off", "number").values_list("id", "number")
-        pick = picks.values_list("result__attempt", flat=True).first()
+        pick = _picks_of(run.pk).values_list("result__attempt", flat=True).first()
         kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
         best_id, best_number = kept or (None, None)
         return Best(best_id, best_number, first_verdicts=first)

@@ -187,7 +187,7 @@ def advance_run(run_id: str, project_id: str = "") -> None:
     if mine != UUID(run_id):
         again[UUID(run_id)] = 0.0
     # Either may be deleted by now.
-    for run in Run.objects.only("project_id", "mode").filter(pk__in=again):
+    for run in Run.objects.only("project_id", "mode").filter(pk__in=again) if again else ():
         enqueue(run, delay_s=again[run.pk])
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from uuid import UUID
 
 from django.db import DataError, InterfaceError, OperationalError, connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from notebook_app.public import compiled
 from reflection_app.adapters.live import ring
 from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.effect import Spent
@@ -99,7 +100,7 @@ def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None
 
 def _write_leased(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool) -> Run | None:
     with transaction.atomic():
-        run = _locked(lease.run_id, lease_token=lease.token, state=RunState.RUNNING)
+        run = _leased.first(lease.run_id, lease.token)
         if run is not None:
             # It never changes, and the rows of attempts read it.
             run.spec = lease.run.spec
@@ -118,7 +119,7 @@ def offer(changes: list[Change]) -> Change | None:
     if first is None or first.is_new or first.step.state != StepState.DONE:
         return None
     with transaction.atomic():
-        run = _locked(first.step.run_id, state__in=(RunState.QUEUED, RunState.RUNNING))
+        run = _locked().filter(pk=first.step.run_id, state__in=(RunState.QUEUED, RunState.RUNNING)).first()
         # The same row: what was taken back, or asked for otherwise since, has another or none.
         row = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", "duration_s").first()
         if run is None or row is None:
@@ -141,9 +142,14 @@ def offer(changes: list[Change]) -> Change | None:
     return first
 
 
-def _locked(run_id: UUID, **such: Any) -> Run | None:
-    """The run, if it is `such`, locked, with the columns that steps change."""
-    return Run.objects.select_for_update().only(*READ_BESIDE, *RUN_FIELDS_OF_A_STEP).filter(pk=run_id, **such).first()
+def _locked() -> QuerySet[Run]:
+    """Return runs, locked, with the columns that steps change."""
+    return Run.objects.select_for_update().only(*READ_BESIDE, *RUN_FIELDS_OF_A_STEP)
+
+
+@compiled
+def _leased(run_id: UUID, token: UUID) -> QuerySet[Run]:
+    return _locked().filter(pk=run_id, lease_token=token, state=RunState.RUNNING)
 
 
 def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:

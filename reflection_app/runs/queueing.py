@@ -14,11 +14,12 @@ from uuid import UUID
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from notebook_app.public import compiled
 from reflection_app.adapters.live import ring_begun
 from reflection_app.core.connections import released
 from reflection_app.loops import prompts
@@ -158,6 +159,14 @@ def begin_run(
 FEW = 4
 
 
+@compiled
+def _oldest_waiting() -> QuerySet[Run, tuple[UUID, UUID]]:
+    """Return each project's oldest waiting run, with the project."""
+    due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
+    waiting = Run.objects.filter(due, NOT_OF_THE_DESK, state=RunState.QUEUED)
+    return waiting.order_by("project_id", "enqueued_at").distinct("project_id").values_list("pk", "project_id")
+
+
 class Turns:
     LOOK_EVERY_S = 0.2
 
@@ -178,14 +187,11 @@ class Turns:
             if is_to_look:
                 self._looked_at = time.monotonic()
         if is_to_look:
-            # Each project's oldest waiting run, first of those who have the fewest threads. Outside of the lock: the
-            # other threads need not wait for the database.
-            due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
-            waiting = Run.objects.filter(due, NOT_OF_THE_DESK, state=RunState.QUEUED)
-            oldest = waiting.order_by("project_id", "enqueued_at").distinct("project_id")
+            # Outside of the lock: the other threads need not wait for the database.
             with released():
-                found = list(oldest.values_list("pk", "project_id"))
+                found = _oldest_waiting()
             with self._lock:
+                # First of those who have the fewest threads.
                 self._waiting = deque(sorted(found, key=lambda row: self._busy[row[1]]))
         with self._lock:
             if self._waiting and self._busy[self._waiting[0][1]] + 1 < self._busy[project_id]:

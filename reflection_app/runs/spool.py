@@ -186,9 +186,13 @@ def _size_of(place: Path) -> int:
     return size
 
 
-def read_all(names: str = "*") -> Iterator[tuple[Path, SpooledAnswer]]:
-    """Yield the answers on disk. A file that holds none is set aside, under another name."""
-    for path in folder().glob(f"{names}.json"):
+def read_all(beginning: str = "") -> Iterator[tuple[Path, SpooledAnswer]]:
+    """Yield the answers on disk whose file's name begins so. A file that holds none is set aside, renamed."""
+    try:
+        names = os.listdir(folder())  # noqa: PTH208 - asked before each call of a model, and mostly empty
+    except FileNotFoundError:
+        return
+    for path in (folder() / name for name in names if name.startswith(beginning) and name.endswith(".json")):
         try:
             yield path, SpooledAnswer.model_validate_json(_content_of(path))
         except FileNotFoundError:
@@ -223,7 +227,7 @@ class Found:
 
 def find(effect: AnyEffect, *, run_id: UUID, seq: int) -> Found | None:
     """The answer to this very effect that a worker on this machine left on disk, if any."""
-    for path, answer in read_all(f"{run_id}.{seq}.*"):
+    for path, answer in read_all(f"{run_id}.{seq}."):
         if answer.answers(effect):
             try:
                 performed = answer.performed(effect)

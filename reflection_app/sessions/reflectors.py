@@ -7,10 +7,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import QuerySet
 
+from notebook_app.public import compiled
 from reflection_app.adapters.llm import can_look_back
 from reflection_app.core.models import Project
 from reflection_app.loops.after import looking_back
@@ -80,6 +84,14 @@ class Subject:
     transcript: Transcript | None = None
 
 
+@compiled
+def _what_decides(run_id: UUID) -> QuerySet[Run, tuple[Any, ...]]:
+    return Run.objects.filter(pk=run_id).values_list(
+        *("task__reflection", "task__reflector_switches", "task__models_by_role"),
+        *("project__notebook", "project__models_by_role", "spec__models", "spec__chosen_models"),
+    )
+
+
 def is_due_after(run: Run) -> bool:
     """Return True if a reflector will begin on the run that ends, by its task, its project and the server's settings.
 
@@ -88,12 +100,7 @@ def is_due_after(run: Run) -> bool:
     """
     if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED:
         return False
-    names = (
-        *("task__reflection", "task__reflector_switches", "task__models_by_role"),
-        *("project__notebook", "project__models_by_role", "spec__models", "spec__chosen_models"),
-    )
-    row = Run.objects.filter(pk=run.pk).values_list(*names).get()
-    mode, switches, of_task, notebook, of_project, of_run, chosen = row
+    [(mode, switches, of_task, notebook, of_project, of_run, chosen)] = _what_decides(run.pk)
     try:
         usual = NotebookSettings.model_validate(notebook)
         models = of_run if is_scripted(of_run) else of_project | of_task | (chosen or {})

@@ -88,10 +88,16 @@ def test_anything_but_a_redis_address_is_refused() -> None:
 
 
 @pytest.mark.django_db
-def test_after_a_restart_of_the_database_nobody_waits_for_the_dead_connections_one_by_one() -> None:
+@pytest.mark.parametrize("were_just_checked", [False, True])
+def test_after_a_restart_of_the_database_nobody_waits_for_the_dead_connections_one_by_one(
+    were_just_checked: bool,
+) -> None:
     dsn = psycopg.conninfo.make_conninfo(connection.connection.info.dsn, application_name="pool-check")
     with ConnectionPool(dsn, min_size=MANY, check=check_connection) as pool:
         pool.wait()
+        if were_just_checked:
+            for taken in [pool.getconn() for _ in range(MANY)]:
+                pool.putconn(taken)
         with connection.cursor() as cursor:
             cursor.execute(STOP_ALL)
             assert cursor.rowcount == MANY

@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.llm import ModelRefused, ModelTimedOut, ModelUnavailable, complete, warm_up
 from reflection_app.adapters.llm.gateway import model_loop, stop_model_loop
+from reflection_app.adapters.llm.litellm_import import litellm
 from reflection_app.adapters.llm.provider import close_connections, prepare, send
 from tests.adapters.llm.conftest import API_KEY, asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
@@ -68,6 +69,29 @@ def test_the_cost_of_a_model_with_a_known_price_is_computed(configured: Configur
         answer = complete(asking("openai/gpt-4o-mini"))
     assert answer.cost_usd == Decimal("0.00075")
     assert answer.cost_known
+
+
+def test_the_price_list_is_searched_once_for_a_model_that_is_not_in_it(
+    configured: Configured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[str] = []
+    calculate = litellm().response_cost_calculator
+
+    def note(**named: Any) -> Any:
+        searched.append(named["model"])
+        return calculate(**named)
+
+    monkeypatch.setattr(litellm(), "response_cost_calculator", note)
+    with OpenAIServer(lambda _: "x") as server:
+        configured(server)
+        answers = [complete(asking("openai/in-no-list")) for _ in range(2)]
+        # An answer whose cost could not be computed says nothing of the next one.
+        monkeypatch.setattr(litellm(), "response_cost_calculator", lambda **_: 1 / 0)
+        failed = complete(asking("openai/gpt-4o-mini"))
+        monkeypatch.setattr(litellm(), "response_cost_calculator", note)
+        priced = complete(asking("openai/gpt-4o-mini"))
+    assert [one.cost_known for one in (*answers, failed, priced)] == [False, False, False, True]
+    assert len([model for model in searched if "in-no-list" in model]) == 1
 
 
 def test_a_server_without_a_key_needs_none(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
