@@ -10,6 +10,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from reflection_app.core.compiled import Compiled
 from reflection_app.core.models import ApiKey, digest_of
 
 log = logging.getLogger(__name__)
@@ -44,9 +45,15 @@ def check_it_works(key: ApiKey) -> None:
         raise AuthenticationFailed(NOT_USABLE)
 
 
+_key_by_digest = Compiled(
+    lambda digest: ApiKey.objects.of_active_makers().select_related("project").filter(digest=digest).order_by(),
+    "the digest",
+)
+
+
 def find_key(digest: str) -> ApiKey | None:
     """Return the key with its project, or None. A key of a disabled account is none."""
-    return ApiKey.objects.of_active_makers().select_related("project").filter(digest=digest).order_by().first()
+    return _key_by_digest.first(digest)
 
 
 def note_use(key: ApiKey) -> None:

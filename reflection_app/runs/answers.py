@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import JSONField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
@@ -21,6 +21,7 @@ from reflection_app.attachments.answers import (
     file_answers,
 )
 from reflection_app.attachments.produced import looked_at_by_check
+from reflection_app.core.compiled import Compiled
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
@@ -61,9 +62,15 @@ from reflection_app.runs.permissions import Decided, permissions_of
 FORKS = """
 ARRAY(SELECT id FROM reflection_app_run fork WHERE parent_id = reflection_app_run.id ORDER BY created_at, id)
 """
+# What REST says of the best attempt's judgement, weakest referee first, without the verdicts that VOID finds.
+JUDGED = """
+(SELECT jsonb_agg(jsonb_build_array(score, referee, verdict, lowered) ORDER BY referee, created_at, id)
+FROM reflection_app_verdict WHERE attempt_id = reflection_app_run.best_attempt_id
+AND (referee = %s AND confidence = 0 AND verdict <> %s) IS NOT TRUE)
+"""
 # What no answer shows, and may be large.
 NOT_SHOWN = (
-    *("spec", "edited_prompts"),
+    "edited_prompts",
     *("best_attempt__artifacts", "best_attempt__self_check", "best_attempt__repairs", "best_attempt__stored_thought"),
 )
 
@@ -139,15 +146,23 @@ class RunPage(PageAnswer):
     results: list[RunAnswer]
 
 
-def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
+def runs_to_show(runs: QuerySet[Run], *, with_spec: bool = False) -> QuerySet[Run]:
     """`runs` with what an answer needs of other tables, without what it does not show."""
-    annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()))  # noqa: S611 - no values in it
-    return annotated.select_related("best_attempt").defer(*NOT_SHOWN)
+    judged = RawSQL(JUDGED, (Referee.TESTS.value, VerdictName.PASS.value), JSONField())  # noqa: S611 - no values of users
+    annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()), judged=judged)  # noqa: S611 - no values in it
+    return annotated.select_related("best_attempt").defer(*NOT_SHOWN, *(() if with_spec else ("spec",)))
+
+
+run_by_id = Compiled(
+    lambda project_id, run_id: runs_to_show(Run.objects.filter(project=project_id, pk=run_id), with_spec=True),
+    *(UUID(int=1), UUID(int=2)),
+)
 
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
-    """The answers of `runs`, with one query more for all of them together."""
-    decisive = decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
+    """The answers of `runs`, with no query more where `runs_to_show` read them and no reviewer edited an answer."""
+    decisive = {run.best_attempt_id: _decisive(run.judged or ()) for run in runs if hasattr(run, "judged")}
+    decisive |= decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id not in {None, *decisive})
     # The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun.
     forks = defaultdict[UUID, list[UUID]](list)
     if begun := [run.pk for run in runs if not hasattr(run, "fork_ids") and run.last_event_seq > 1]:
@@ -160,7 +175,7 @@ def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
         best = None
         if run.best_attempt is not None:
             kept = run.best_attempt
-            score, referee, lowered = decisive.get(kept.pk, (None, None, False))
+            score, referee, lowered = decisive.get(kept.pk) or (None, None, False)
             best = BestAttempt.from_row(
                 kept,
                 score=score,
@@ -199,14 +214,18 @@ def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str, bo
         return {}
     judged = Verdict.objects.filter(attempt_id__in=wanted).exclude(VOID)
     weakest_first = judged.order_by("referee", "created_at", "id")
-    found: dict[UUID, tuple[float, str, bool]] = {}
-    lowered = set[UUID]()
-    names = ("attempt_id", "score", "referee", "verdict", "lowered")
-    for attempt_id, score, referee, verdict, expected in weakest_first.values_list(*names):
-        passed = verdict == verdicts.Verdict.PASS
-        if passed and expected:
-            lowered.add(attempt_id)
-        found[attempt_id] = score, Referee(referee).label, passed and attempt_id in lowered
+    rows: dict[UUID, list[tuple[Any, ...]]] = defaultdict(list)
+    for attempt_id, *row in weakest_first.values_list("attempt_id", "score", "referee", "verdict", "lowered"):
+        rows[attempt_id].append(tuple(row))
+    return {attempt_id: found for attempt_id, of_one in rows.items() if (found := _decisive(of_one))}
+
+
+def _decisive(weakest_first: Iterable[Sequence[Any]]) -> tuple[float, str, bool] | None:
+    found, was_lowered = None, False
+    for score, referee, verdict, expected in weakest_first:
+        passed = verdict == VerdictName.PASS
+        was_lowered = was_lowered or (passed and bool(expected))
+        found = score, Referee(referee).label, passed and was_lowered
     return found
 
 
@@ -255,20 +274,29 @@ class RunCompleteness(Answer):
     exec: ExecAnswer | None = Field(description="null if no follow-up steps were executed")
 
 
-def lots_of(run: Run) -> RunCheckLots | None:
-    """By the run's journal, which a fork has from its parent, too; None where nothing was drawn."""
-    if not run.spec.get("completeness"):
+OF_CHECKS = (DrawCheck.kind, RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
+# A fork has its parent's steps, too.
+steps_of_checks = Compiled(
+    lambda run_id: (
+        Step.objects.filter(run=run_id, kind__in=OF_CHECKS, state=StepState.DONE)
+        .order_by("seq")
+        .values_list("kind", "result")
+    ),
+    UUID(int=1),
+)
+
+
+def _lots_of(run: Run, steps: Sequence[tuple[str, Any]]) -> RunCheckLots | None:
+    """Return the first draw among `steps`, those of `steps_of_checks`; None if nothing was drawn."""
+    drawn = next((result for kind, result in steps if kind == DrawCheck.kind), None)
+    if not drawn or not run.spec.get("completeness"):
         return None
-    drawn = Step.objects.filter(run=run, kind=DrawCheck.kind, state=StepState.DONE).values_list("result", flat=True)
-    found = drawn.first()
-    return RunCheckLots.from_row(CheckLots.model_validate(found)) if found else None
+    return RunCheckLots.from_row(CheckLots.model_validate(drawn))
 
 
-def completeness_of(run: Run) -> RunCompleteness | None:
-    """By the run's recorded steps, which a fork has from its parent, too; None where nothing was checked."""
-    kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
-    steps = Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).order_by("seq").values("kind", "result")
-    newest = {step["kind"]: step["result"] for step in steps}
+def _completeness_of(run: Run, steps: Sequence[tuple[str, Any]]) -> RunCompleteness | None:
+    """Return what the last check found, by `steps`, those of `steps_of_checks`; None if nothing was checked."""
+    newest = dict(steps)
     if RecordCompleteness.kind not in newest:
         return None
     found = Completeness.model_validate(newest[RecordCompleteness.kind])
@@ -533,11 +561,12 @@ class HandedInAnswer(Answer):
 
 
 def run_with_next(run: Run) -> RunWithNext:
+    steps = steps_of_checks(run.pk)
     return RunWithNext.from_row(
         run_answer(run),
         next=_next_answer(run),
-        completeness=completeness_of(run),
-        completeness_lots=lots_of(run),
+        completeness=_completeness_of(run, steps),
+        completeness_lots=_lots_of(run, steps),
         tool_permissions=[
             ToolPermissionAnswer.from_row(
                 one, call=one.permission.call, ground=one.permission.ground, quote=one.permission.quote
