@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db.models import JSONField, Q, QuerySet
+from django.db.models import BooleanField, JSONField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
@@ -68,6 +68,15 @@ JUDGED = """
 FROM reflection_app_verdict WHERE attempt_id = reflection_app_run.best_attempt_id
 AND (referee = %s AND confidence = 0 AND verdict <> %s) IS NOT TRUE)
 """
+# What the answers of lists show, of the run and of its best attempt.
+SHOWN = (
+    *("id", "task", "mode", "state", "outcome", "waiting_for", "not_before", "error", "attempts_made"),
+    *("prompt_tokens", "completion_tokens", "estimated_tokens", "cached_tokens", "reasoning_tokens"),
+    *("cost_usd", "llm_calls", "unpriced_calls", "unmetered_calls"),
+    *("parent", "forked_from_step", "fork_note", "forked_by_label", "created_at", "started_at", "finished_at"),
+    *("best_attempt__number", "best_attempt__content", "best_attempt__is_cut_off"),
+    *("best_attempt__edited_from", "best_attempt__edited_by_label"),
+)
 # What no answer shows, and may be large.
 NOT_SHOWN = (
     "edited_prompts",
@@ -146,17 +155,34 @@ class RunPage(PageAnswer):
     results: list[RunAnswer]
 
 
-def runs_to_show(runs: QuerySet[Run], *, with_spec: bool = False) -> QuerySet[Run]:
+def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
     """`runs` with what an answer needs of other tables, without what it does not show."""
-    judged = RawSQL(JUDGED, (Referee.TESTS.value, VerdictName.PASS.value), JSONField())  # noqa: S611 - no values of users
+    judged = RawSQL(JUDGED, (Referee.TESTS.value, VerdictName.PASS.value), JSONField())  # noqa: S611 - values of ours
     annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()), judged=judged)  # noqa: S611 - no values in it
-    return annotated.select_related("best_attempt").defer(*NOT_SHOWN, *(() if with_spec else ("spec",)))
+    return annotated.select_related("best_attempt").defer(*NOT_SHOWN)
 
 
 run_by_id = Compiled(
-    lambda project_id, run_id: runs_to_show(Run.objects.filter(project=project_id, pk=run_id), with_spec=True),
+    lambda project_id, run_id: runs_to_show(Run.objects.filter(project=project_id, pk=run_id)),
     *(UUID(int=1), UUID(int=2)),
 )
+_runs_by_id = Compiled(
+    lambda run_ids: (
+        runs_to_show(Run.objects.filter(RawSQL("reflection_app_run.id = ANY(%s)", (run_ids,), BooleanField())))
+        .defer(None)
+        .only(*SHOWN)
+    ),
+    [UUID(int=1)],
+)
+
+
+def listed_answers(runs: Sequence[Run]) -> list[RunAnswer]:
+    """The answers of `runs`, of which no more than the id was read: what a list filters by is another query each time.
+
+    With one query more for all of them together, and another where a reviewer edited an answer.
+    """
+    shown = {run.pk: run for run in _runs_by_id([run.pk for run in runs])}
+    return run_answers([shown[run.pk] for run in runs if run.pk in shown])
 
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:

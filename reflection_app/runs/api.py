@@ -31,10 +31,9 @@ from reflection_app.runs.answers import (
     RunWithNext,
     StepPage,
     handed_in_answer,
+    listed_answers,
     run_answer,
-    run_answers,
     run_with_next,
-    runs_to_show,
     step_answers,
 )
 from reflection_app.runs.events import Event
@@ -144,8 +143,8 @@ class Runs(DeskView):
 
     @read("list_runs", "List runs, newest first by default", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        runs = runs_to_show(query.narrow(Run.objects.filter(project=self.project)))
-        return self.page(RunPage, runs, query, order=query.order, answers=run_answers)
+        runs = query.narrow(Run.objects.filter(project=self.project)).only(*query.order.fields)
+        return self.page(RunPage, runs, query, order=query.order, answers=listed_answers)
 
     @read("get_run", "Get a run, optionally waiting until it settles", may=Permission.READ)
     def retrieve(self, run: Run, query: WaitQuery) -> RunWithNext:
