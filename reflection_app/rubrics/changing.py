@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.compiled import Compiled
 from reflection_app.core.errors import VersionMovedOn, wrong
 from reflection_app.core.models import Project
 from reflection_app.loops.rubrics import MOST_CRITERIA, Criterion, Rubric, Scale
@@ -39,10 +40,13 @@ class GuidelinesInput(Value):
     number: int | None = Field(default=None, ge=0)
 
 
+_rubrics = Compiled(lambda project_id: RubricVersion.objects.filter(project=project_id)[:1], UUID(int=1))
+
+
 def newest_rubric(project_id: UUID) -> RubricVersion:
     """The version that holds, also one without criteria; where there never was one, number 0, which is no row."""
     never = RubricVersion(project_id=project_id, number=0, criteria=[])
-    return RubricVersion.objects.filter(project=project_id).first() or never
+    return _rubrics.first(project_id) or never
 
 
 def rubric_of(project: Project) -> Rubric | None:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from notebook_app.public import (
     BINDING_KINDS,
@@ -29,6 +29,7 @@ from notebook_app.public import (
     withhold,
 )
 from reflection_app.adapters.llm.question_vectors import query_vector
+from reflection_app.core.compiled import Compiled
 from reflection_app.core.models import Project
 from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.effect import Performed, Spent
@@ -228,11 +229,18 @@ def hints_for(project: Project, *, agent: str, kind: str) -> tuple[str, ...]:
     """
     if not agent:
         return ()
+    newest = _newest_hints(project.pk, agent[:120], kind)
+    hints = dict.fromkeys(" ".join(str(hint or "").split())[:LONGEST_HINT] for hint in newest)
+    return tuple(hint for hint in hints if hint)[:MOST_HINTS]
+
+
+def _hints(project_id: UUID, agent: str, kind: str) -> QuerySet[Report, Any]:
     iteration = ErrorClass.NORMAL_ITERATION.value
     holds = Q(corrected_type=iteration) | Q(corrected_type__isnull=True, error_type=iteration)
     rows = Report.objects.filter(
-        holds, project=project, agent=agent[:120], run__task__kind=kind, run__outcome=Outcome.SUCCEEDED.value
+        holds, project=project_id, agent=agent, run__task__kind=kind, run__outcome=Outcome.SUCCEEDED.value
     )
-    newest = rows.order_by("-created_at", "-id").values_list("content__hint", flat=True)[:MOST_LOOKED_AT]
-    hints = dict.fromkeys(" ".join(str(hint or "").split())[:LONGEST_HINT] for hint in newest)
-    return tuple(hint for hint in hints if hint)[:MOST_HINTS]
+    return rows.order_by("-created_at", "-id").values_list("content__hint", flat=True)[:MOST_LOOKED_AT]
+
+
+_newest_hints = Compiled(_hints, UUID(int=1), "the agent", "the kind")

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from reflection_app.adapters.llm.roles import has_critic, has_escalation, has_vision, offered_models
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.compiled import Compiled
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.catalogue import mode_for
@@ -22,7 +24,7 @@ from reflection_app.rubrics.changing import rubric_of
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.lessons import hints_for, notebook_for
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import begin_run, is_scripted
+from reflection_app.runs.queueing import announce, begin_run, is_scripted
 from reflection_app.tasks.external_ids import kept_apart
 from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.tasks.submission import ChosenModels, TaskSubmission, by_role, check_it_can_run
@@ -61,6 +63,7 @@ def submit_task(
             project, submission, unique_external_id, actor=actor, models=models or {}, batch=batch, once=Once()
         )
         batch.write()
+        announce([run])
         return run
 
 
@@ -77,6 +80,7 @@ def submit_together(project: Project, submissions: Sequence[TaskSubmission], *, 
         check_models(project, submission.models, execution=submission.execution, refusal=refusal)
         runs.append(_submit(project, submission, None, actor=actor, models={}, batch=batch, once=once))
     batch.write()
+    announce(runs)
     return runs
 
 
@@ -204,6 +208,8 @@ def choosable_models(project: Project) -> list[str]:
 
 def check_models(project: Project, chosen: ChosenModels, *, execution: Execution, refusal: str) -> None:
     """Raises InvalidInput, with `refusal`, where a model is named that the project does not let its tasks choose."""
+    if not chosen:
+        return
     allowed = choosable_models(project)
     told = ", ".join(allowed) or _("none (an admin sets them in the settings)")
     errors = [
@@ -222,12 +228,19 @@ def check_models(project: Project, chosen: ChosenModels, *, execution: Execution
         raise InvalidInput(refusal, errors=errors)
 
 
+_accepted_instructions = Compiled(
+    lambda project_id, agent: (
+        AgentInstruction.objects.filter(project=project_id, agent=agent, state=InstructionState.ACCEPTED)
+        .order_by("decided_at", "id")
+        .values_list("text", flat=True)[:MOST_INSTRUCTIONS]
+    ),
+    *(UUID(int=1), "the agent"),
+)
+
+
 def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:
     """What people accepted for this agent, oldest first. A task without an agent's name has none."""
-    if not agent:
-        return ()
-    accepted = AgentInstruction.objects.filter(project=project, agent=agent, state=InstructionState.ACCEPTED)
-    return tuple(accepted.order_by("decided_at", "id").values_list("text", flat=True)[:MOST_INSTRUCTIONS])
+    return tuple(_accepted_instructions(project.pk, agent)) if agent else ()
 
 
 def knowledge_tool_of(project: Project) -> ToolSpec | None:
