@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from notebook_app.disguises import folded
@@ -294,6 +295,6 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
     )
 
 
-def has_approved(project_id: UUID) -> bool:
-    """Whether the project's notebook has anything that a run could be told."""
-    return EntryFilter().among(project_id).exclude(EXCLUDED).exists()
+def usable_entries(project_id: UUID) -> QuerySet[Entry]:
+    """The entries of the project's notebook that a run could be told of."""
+    return EntryFilter().among(project_id).exclude(EXCLUDED)

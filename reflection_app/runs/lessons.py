@@ -18,13 +18,13 @@ from notebook_app.public import (
     binding_rules,
     bounded,
     fitting,
-    has_approved,
     new_boundary,
     recall,
     recorded_exposures,
     settle,
     settled,
     told_of,
+    usable_entries,
     was_drawn_for,
     withhold,
 )
@@ -95,12 +95,17 @@ EMBED_WITHIN_S = 2.0
 LOOK_WITHIN_MS = 3_000
 
 
+_usable_entry = Compiled(
+    lambda project_id: usable_entries(project_id).order_by().values_list("pk", flat=True)[:1], UUID(int=1)
+)
+
+
 def notebook_for(project: Project, *, is_managed: bool) -> dict[str, Any]:
     """Return the fields of a new run's spec that say what it gets of the notebook; nothing while no entry is approved.
 
     An outside agent retrieves lessons itself.
     """
-    if not is_managed or not has_approved(project.pk):
+    if not is_managed or not _usable_entry(project.pk):
         return {"lessons": None, "injects_rules": False}
     return {"lessons": project.get_notebook().lessons, "injects_rules": True}
 

@@ -81,7 +81,8 @@ def _sent(job: str, *messages: Message) -> bool:
     try:
         with _one_trip() if len(messages) > 1 else nullcontext() as producer:
             for arguments, options in messages:
-                current_app.send_task(job, arguments, retry=False, producer=producer, **options)
+                # Nothing is declared: the queue is a list of Valkey's, and workers declare what they take from.
+                current_app.send_task(job, arguments, retry=False, producer=producer, declare=[], **options)
     except (OperationalError, BatchPublishError) as error:
         Outage.until = time.monotonic() + Outage.LASTS_S
         first = " ".join(messages[0][0])

@@ -180,9 +180,7 @@ def start_run(
         tools=once(tools_for, project, names_of_tools(submission)),
         tool_rules=once(rules_now, project, (*names_of_tools(submission), project.knowledge_tool)),
         file_names=tuple(file.path for file in submission.files),
-        has_critic=has_critic(models),
-        has_escalation=has_escalation(models),
-        has_vision=has_vision(models),
+        **once(_abilities, frozenset(models.items())),
         knowledge_tool=once(knowledge_tool_of, project),
         completeness=completeness_of(project, submission),
         completeness_from=SettingsFrom.TASK if submission.completeness.chosen else project.completeness_from(),
@@ -199,6 +197,16 @@ def start_run(
         raise InvalidInput(NO_JUDGE, errors=[{"field": "mode", "message": NO_JUDGE}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
     return begin_run(task, spec, handed_in_by=handed_in_by, beside=beside)
+
+
+def _abilities(models: frozenset[tuple[str, str]]) -> dict[str, bool]:
+    """Return the fields of a new run's spec that say for which roles there is a model, by the overrides `models`."""
+    overrides = dict(models)
+    return {
+        "has_critic": has_critic(overrides),
+        "has_escalation": has_escalation(overrides),
+        "has_vision": has_vision(overrides),
+    }
 
 
 def choosable_models(project: Project) -> list[str]:
