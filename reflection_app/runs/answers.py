@@ -176,13 +176,13 @@ _runs_by_id = Compiled(
 )
 
 
-def listed_answers(runs: Sequence[Run]) -> list[RunAnswer]:
-    """The answers of `runs`, of which no more than the id was read: what a list filters by is another query each time.
+def listed_answers(rows: Sequence[Any]) -> list[RunAnswer]:
+    """The answers about runs whose `id` was read: by what a list filters is another query each time.
 
     With one query more for all of them together, and another where a reviewer edited an answer.
     """
-    shown = {run.pk: run for run in _runs_by_id([run.pk for run in runs])}
-    return run_answers([shown[run.pk] for run in runs if run.pk in shown])
+    shown = {run.pk: run for run in _runs_by_id([row.id for row in rows])}
+    return run_answers([shown[row.id] for row in rows if row.id in shown])
 
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:

@@ -1,6 +1,6 @@
 """Runs: find them, wait for one, cancel one, fork one."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Prefetch
@@ -143,7 +143,8 @@ class Runs(DeskView):
 
     @read("list_runs", "List runs, newest first by default", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        runs = query.narrow(Run.objects.filter(project=self.project)).only(*query.order.fields)
+        # Tuples, which take a tenth of the time that as many models do.
+        runs: Any = query.narrow(Run.objects.filter(project=self.project)).values_list(*query.order.fields, named=True)
         return self.page(RunPage, runs, query, order=query.order, answers=listed_answers)
 
     @read("get_run", "Get a run, optionally waiting until it settles", may=Permission.READ)
