@@ -6,13 +6,15 @@ in no other way: no `if`, no slice, no formatting.
 """
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import wraps
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection
 from django.db.models import Lookup, QuerySet, UUIDField
-from django.db.models.query import ModelIterable
+from django.db.models.query import FlatValuesListIterable, ModelIterable
 
 
 @UUIDField.register_lookup
@@ -39,15 +41,22 @@ class Plan:
             raise ValueError("An argument of a compiled query is not a value of its statement as it is.")
         chosen = [column for column, *_ in compiler.select[: compiler.col_count]]
         self._converters = list(compiler.get_converters(chosen).items())
-        info = compiler.klass_info
-        is_model = issubclass(queryset._iterable_class, ModelIterable)  # type: ignore[attr-defined]  # noqa: SLF001
-        self._model = info["model"] if info and is_model else None
+        self._queryset: Any = queryset
+        self._compiler: Any = compiler
+        compiler.get_converters = lambda _columns, converters=dict(self._converters): converters
+        iterable, info = self._queryset._iterable_class, compiler.klass_info  # noqa: SLF001
+        self._is_flat = iterable is FlatValuesListIterable
+        self._model = info["model"] if info and issubclass(iterable, ModelIterable) else None
         self._names = [column.target.attname for column in chosen] if self._model else []
+        self._has_more = bool(self._model and (info.get("related_klass_infos") or compiler.annotation_col_map))
 
     def values(self, arguments: tuple[Any, ...]) -> list[Any]:
         return [value if place is None else arguments[place] for value, place in self._values]
 
     def rows(self, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        if self._has_more:
+            yield from self._rows_by_django(arguments)
+            return
         with connection.cursor() as cursor:
             cursor.execute(self.sql, self.values(arguments))
             found = cursor.fetchall()
@@ -56,7 +65,40 @@ class Plan:
             for place, (converters, column) in self._converters:
                 for convert in converters:
                     read[place] = convert(read[place], column, connection)
-            yield self._model.from_db(connection.alias, self._names, read) if self._model else tuple(read)
+            if self._model:
+                yield self._model.from_db(connection.alias, self._names, read)
+            else:
+                yield read[0] if self._is_flat else tuple(read)
+
+    def _rows_by_django(self, arguments: tuple[Any, ...]) -> Iterator[Any]:
+        """Return rows that have annotations or objects of `select_related`, which Django alone knows how to build."""
+        compiler = copy(self._compiler)
+        compiler.connection = connection
+        compiler.as_sql = lambda *_, **__: (self.sql, self.values(arguments))
+        queryset = self._queryset
+        asked = SimpleNamespace(
+            db=queryset.db,
+            model=queryset.model,
+            query=_Query(queryset.query, compiler),
+            _fields=queryset._fields,
+            _fetch_mode=queryset._fetch_mode,  # noqa: SLF001
+            _known_related_objects={},
+        )
+        yield from queryset._iterable_class(asked)  # noqa: SLF001
+
+
+class _Query:
+    """The query as the iterators of rows read it, with a compiler that has the statement."""
+
+    def __init__(self, query: Any, compiler: Any) -> None:
+        self._query = query
+        self._compiler = compiler
+
+    def get_compiler(self, *_: object, **__: object) -> Any:
+        return self._compiler
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._query, name)
 
 
 class Compiled[Row]:

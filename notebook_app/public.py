@@ -47,9 +47,9 @@ from notebook_app.rules_prompt import (
     binding_rules,
     bounded,
     fitting,
-    has_approved,
     new_boundary,
     told_of,
+    usable_entries,
     without_notebook,
 )
 from notebook_app.search import LONGEST_WORD, Lexemes, begun, matching, quoted, refresh_search, stems_of

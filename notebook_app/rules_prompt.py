@@ -318,6 +318,6 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
     )
 
 
-def has_approved(project_id: UUID) -> bool:
-    """Whether the project's notebook has anything that a run could be told."""
-    return EntryFilter().among(project_id).exclude(EXCLUDED).exists()
+def usable_entries(project_id: UUID) -> QuerySet[Entry]:
+    """The entries of the project's notebook that a run could be told of."""
+    return EntryFilter().among(project_id).exclude(EXCLUDED)

@@ -4,12 +4,13 @@ import logging
 from datetime import timedelta
 
 from django.db import DatabaseError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from notebook_app.public import compiled
 from reflection_app.core.models import ApiKey, digest_of
 
 log = logging.getLogger(__name__)
@@ -44,9 +45,14 @@ def check_it_works(key: ApiKey) -> None:
         raise AuthenticationFailed(NOT_USABLE)
 
 
+@compiled
+def _key_by_digest(digest: str) -> QuerySet[ApiKey]:
+    return ApiKey.objects.of_active_makers().select_related("project").filter(digest=digest).order_by()
+
+
 def find_key(digest: str) -> ApiKey | None:
     """Return the key with its project, or None. A key of a disabled account is none."""
-    return ApiKey.objects.of_active_makers().select_related("project").filter(digest=digest).order_by().first()
+    return _key_by_digest.first(digest)
 
 
 def note_use(key: ApiKey) -> None:

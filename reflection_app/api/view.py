@@ -23,7 +23,7 @@ from reflection_app.core.permissions import GRANTS
 from reflection_app.loops.storable import storable
 from reflection_app.loops.texts import cut
 from reflection_app.loops.values import Value
-from reflection_app.runs.answers import runs_to_show
+from reflection_app.runs.answers import run_by_id
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Transcript
 
@@ -178,7 +178,10 @@ def get_row[M: Model](rows: QuerySet[M], what: str) -> M:
 
 
 def get_run_for(project: Project, run_id: UUID) -> Run:
-    return get_row(runs_to_show(Run.objects.filter(project=project, pk=run_id)), "run")
+    run = run_by_id.first(project.pk, run_id)
+    if run is None:
+        raise NotFound("There is no such run.")
+    return run
 
 
 def get_transcript_for(project: Project, transcript_id: UUID) -> Transcript:

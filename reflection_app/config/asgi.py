@@ -5,18 +5,20 @@ session and origin checked.
 import os
 from typing import Any
 
+import django
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
-pages: Any = get_asgi_application()
+django.setup(set_prefix=False)
 
 # Django has to be set up before anything that imports models.
 from reflection_app.api.mcp.endpoint import PATH, McpEndpoint  # noqa: E402
+from reflection_app.config.http_handler import HttpHandler  # noqa: E402
 from reflection_app.config.origin import Application, NoForeignOrigin, OwnOriginOnly, Receive, Scope, Send  # noqa: E402
 from reflection_app.config.sockets import websocket_urlpatterns  # noqa: E402
 
+pages: Any = HttpHandler()
 mcp = NoForeignOrigin(McpEndpoint(pages))
 
 

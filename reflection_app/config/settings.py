@@ -89,6 +89,8 @@ INSTALLED_APPS = [
     "notebook_app",
 ]
 MIDDLEWARE = [
+    "reflection_app.api.middleware.programs_apart",
+    # What follows is for pages alone.
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "reflection_app.web.middleware.compressed",

@@ -15,15 +15,19 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 def is_storable(value: Any) -> bool:
     """Return True if every text and number in a JSON value can be stored."""
-    match value:
-        case str():
-            return _UNSTORABLE.search(value) is None
-        case float():
-            return math.isfinite(value)
-        case dict():
-            return all(is_storable(key) and is_storable(item) for key, item in value.items())
-        case list() | tuple():
-            return all(is_storable(item) for item in value)
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            if _UNSTORABLE.search(one) is not None:
+                return False
+        elif isinstance(one, dict):
+            left += one
+            left += one.values()
+        elif isinstance(one, list | tuple):
+            left += one
+        elif isinstance(one, float) and not math.isfinite(one):
+            return False
     return True
 
 

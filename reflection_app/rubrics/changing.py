@@ -7,9 +7,11 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
+from notebook_app.public import compiled
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import VersionMovedOn, wrong
 from reflection_app.core.models import Project
@@ -39,10 +41,15 @@ class GuidelinesInput(Value):
     number: int | None = Field(default=None, ge=0)
 
 
+@compiled
+def _rubrics(project_id: UUID) -> QuerySet[RubricVersion]:
+    return RubricVersion.objects.filter(project=project_id)[:1]
+
+
 def newest_rubric(project_id: UUID) -> RubricVersion:
     """The version that holds, also one without criteria; where there never was one, number 0, which is no row."""
     never = RubricVersion(project_id=project_id, number=0, criteria=[])
-    return RubricVersion.objects.filter(project=project_id).first() or never
+    return _rubrics.first(project_id) or never
 
 
 def rubric_of(project: Project) -> Rubric | None:

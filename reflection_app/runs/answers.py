@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import JSONField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
 from desk_sandbox.code_tests import TestReport
+from notebook_app.public import compiled
 from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer, TextOrNull, Username
 from reflection_app.attachments.answers import (
     AttachedAnswers,
@@ -61,9 +62,24 @@ from reflection_app.runs.permissions import Decided, permissions_of
 FORKS = """
 ARRAY(SELECT id FROM reflection_app_run fork WHERE parent_id = reflection_app_run.id ORDER BY created_at, id)
 """
+# What REST says of the best attempt's judgement, weakest referee first, without the verdicts that VOID finds.
+JUDGED = """
+(SELECT jsonb_agg(jsonb_build_array(score, referee, verdict, lowered) ORDER BY referee, created_at, id)
+FROM reflection_app_verdict WHERE attempt_id = reflection_app_run.best_attempt_id
+AND (referee = %s AND confidence = 0 AND verdict <> %s) IS NOT TRUE)
+"""
+# What the answers of lists show, of the run and of its best attempt.
+SHOWN = (
+    *("id", "task", "mode", "state", "outcome", "waiting_for", "not_before", "error", "attempts_made"),
+    *("prompt_tokens", "completion_tokens", "estimated_tokens", "cached_tokens", "reasoning_tokens"),
+    *("cost_usd", "llm_calls", "unpriced_calls", "unmetered_calls"),
+    *("parent", "forked_from_step", "fork_note", "forked_by_label", "created_at", "started_at", "finished_at"),
+    *("best_attempt__number", "best_attempt__content", "best_attempt__is_cut_off"),
+    *("best_attempt__edited_from", "best_attempt__edited_by_label"),
+)
 # What no answer shows, and may be large.
 NOT_SHOWN = (
-    *("spec", "edited_prompts"),
+    "edited_prompts",
     *("best_attempt__artifacts", "best_attempt__self_check", "best_attempt__repairs", "best_attempt__stored_thought"),
 )
 
@@ -141,13 +157,35 @@ class RunPage(PageAnswer):
 
 def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
     """`runs` with what an answer needs of other tables, without what it does not show."""
-    annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()))  # noqa: S611 - no values in it
+    judged = RawSQL(JUDGED, (Referee.TESTS.value, VerdictName.PASS.value), JSONField())  # noqa: S611 - values of ours
+    annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()), judged=judged)  # noqa: S611 - no values in it
     return annotated.select_related("best_attempt").defer(*NOT_SHOWN)
 
 
+@compiled
+def run_by_id(project_id: UUID, run_id: UUID) -> QuerySet[Run]:
+    """Return the project's run as `runs_to_show` reads it."""
+    return runs_to_show(Run.objects.filter(project=project_id, pk=run_id))
+
+
+@compiled
+def _runs_by_id(run_ids: list[UUID]) -> QuerySet[Run]:
+    return runs_to_show(Run.objects.filter(pk__any=run_ids)).defer(None).only(*SHOWN)
+
+
+def listed_answers(rows: Sequence[Any]) -> list[RunAnswer]:
+    """The answers about runs whose `id` was read: by what a list filters is another query each time.
+
+    With one query more for all of them together, and another where a reviewer edited an answer.
+    """
+    shown = {run.pk: run for run in _runs_by_id([row.id for row in rows])}
+    return run_answers([shown[row.id] for row in rows if row.id in shown])
+
+
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
-    """The answers of `runs`, with one query more for all of them together."""
-    decisive = decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
+    """The answers of `runs`, with no query more where `runs_to_show` read them and no reviewer edited an answer."""
+    decisive = {run.best_attempt_id: _decisive(run.judged or ()) for run in runs if hasattr(run, "judged")}
+    decisive |= decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id not in {None, *decisive})
     # The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun.
     forks = defaultdict[UUID, list[UUID]](list)
     if begun := [run.pk for run in runs if not hasattr(run, "fork_ids") and run.last_event_seq > 1]:
@@ -160,7 +198,7 @@ def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
         best = None
         if run.best_attempt is not None:
             kept = run.best_attempt
-            score, referee, lowered = decisive.get(kept.pk, (None, None, False))
+            score, referee, lowered = decisive.get(kept.pk) or (None, None, False)
             best = BestAttempt.from_row(
                 kept,
                 score=score,
@@ -199,14 +237,18 @@ def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str, bo
         return {}
     judged = Verdict.objects.filter(attempt_id__in=wanted).exclude(VOID)
     weakest_first = judged.order_by("referee", "created_at", "id")
-    found: dict[UUID, tuple[float, str, bool]] = {}
-    lowered = set[UUID]()
-    names = ("attempt_id", "score", "referee", "verdict", "lowered")
-    for attempt_id, score, referee, verdict, expected in weakest_first.values_list(*names):
-        passed = verdict == verdicts.Verdict.PASS
-        if passed and expected:
-            lowered.add(attempt_id)
-        found[attempt_id] = score, Referee(referee).label, passed and attempt_id in lowered
+    rows: dict[UUID, list[tuple[Any, ...]]] = defaultdict(list)
+    for attempt_id, *row in weakest_first.values_list("attempt_id", "score", "referee", "verdict", "lowered"):
+        rows[attempt_id].append(tuple(row))
+    return {attempt_id: found for attempt_id, of_one in rows.items() if (found := _decisive(of_one))}
+
+
+def _decisive(weakest_first: Iterable[Sequence[Any]]) -> tuple[float, str, bool] | None:
+    found, was_lowered = None, False
+    for score, referee, verdict, expected in weakest_first:
+        passed = verdict == VerdictName.PASS
+        was_lowered = was_lowered or (passed and bool(expected))
+        found = score, Referee(referee).label, passed and was_lowered
     return found
 
 
@@ -255,20 +297,27 @@ class RunCompleteness(Answer):
     exec: ExecAnswer | None = Field(description="null if no follow-up steps were executed")
 
 
-def lots_of(run: Run) -> RunCheckLots | None:
-    """By the run's journal, which a fork has from its parent, too; None where nothing was drawn."""
-    if not run.spec.get("completeness"):
+OF_CHECKS = (DrawCheck.kind, RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
+
+
+@compiled
+def steps_of_checks(run_id: UUID) -> QuerySet[Step, tuple[str, Any]]:
+    """Return the kinds and results of the run's checks. A fork has its parent's, too."""
+    rows = Step.objects.filter(run=run_id, kind__in=OF_CHECKS, state=StepState.DONE)
+    return rows.order_by("seq").values_list("kind", "result")
+
+
+def _lots_of(run: Run, steps: Sequence[tuple[str, Any]]) -> RunCheckLots | None:
+    """Return the first draw among `steps`, those of `steps_of_checks`; None if nothing was drawn."""
+    drawn = next((result for kind, result in steps if kind == DrawCheck.kind), None)
+    if not drawn or not run.spec.get("completeness"):
         return None
-    drawn = Step.objects.filter(run=run, kind=DrawCheck.kind, state=StepState.DONE).values_list("result", flat=True)
-    found = drawn.first()
-    return RunCheckLots.from_row(CheckLots.model_validate(found)) if found else None
+    return RunCheckLots.from_row(CheckLots.model_validate(drawn))
 
 
-def completeness_of(run: Run) -> RunCompleteness | None:
-    """By the run's recorded steps, which a fork has from its parent, too; None where nothing was checked."""
-    kinds = (RecordCompleteness.kind, RecordSupplements.kind, RecordSecondLook.kind)
-    steps = Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).order_by("seq").values("kind", "result")
-    newest = {step["kind"]: step["result"] for step in steps}
+def _completeness_of(run: Run, steps: Sequence[tuple[str, Any]]) -> RunCompleteness | None:
+    """Return what the last check found, by `steps`, those of `steps_of_checks`; None if nothing was checked."""
+    newest = dict(steps)
     if RecordCompleteness.kind not in newest:
         return None
     found = Completeness.model_validate(newest[RecordCompleteness.kind])
@@ -533,11 +582,12 @@ class HandedInAnswer(Answer):
 
 
 def run_with_next(run: Run) -> RunWithNext:
+    steps = steps_of_checks(run.pk)
     return RunWithNext.from_row(
         run_answer(run),
         next=_next_answer(run),
-        completeness=completeness_of(run),
-        completeness_lots=lots_of(run),
+        completeness=_completeness_of(run, steps),
+        completeness_lots=_lots_of(run, steps),
         tool_permissions=[
             ToolPermissionAnswer.from_row(
                 one, call=one.permission.call, ground=one.permission.ground, quote=one.permission.quote

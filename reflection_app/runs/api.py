@@ -1,6 +1,6 @@
 """Runs: find them, wait for one, cancel one, fork one."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Prefetch
@@ -31,10 +31,9 @@ from reflection_app.runs.answers import (
     RunWithNext,
     StepPage,
     handed_in_answer,
+    listed_answers,
     run_answer,
-    run_answers,
     run_with_next,
-    runs_to_show,
     step_answers,
 )
 from reflection_app.runs.events import Event
@@ -144,8 +143,9 @@ class Runs(DeskView):
 
     @read("list_runs", "List runs, newest first by default", may=Permission.READ)
     def list(self, query: RunFilters) -> RunPage:
-        runs = runs_to_show(query.narrow(Run.objects.filter(project=self.project)))
-        return self.page(RunPage, runs, query, order=query.order, answers=run_answers)
+        # Tuples, which take a tenth of the time that as many models do.
+        runs: Any = query.narrow(Run.objects.filter(project=self.project)).values_list(*query.order.fields, named=True)
+        return self.page(RunPage, runs, query, order=query.order, answers=listed_answers)
 
     @read("get_run", "Get a run, optionally waiting until it settles", may=Permission.READ)
     def retrieve(self, run: Run, query: WaitQuery) -> RunWithNext:

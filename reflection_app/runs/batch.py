@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from django.db import connection, models
+from django.db import connection, connections, models
 from django.db.models import Field, ForeignKey, Model
 from psycopg.adapt import Transformer
 
@@ -37,28 +37,30 @@ class Batch:
         self._inserts: dict[type[Model], int] = {}
         # Which statements have to meet their row.
         self._must_meet: set[int] = set()
-        connection.ensure_connection()
+        # Not the proxy that stands for the thread's connection: each attribute that is read of it costs a look-up.
+        self._connection = connections[connection.alias]
+        self._connection.ensure_connection()
         # The driver's own cursors look for the places of values in each text anew, and a step's commit has two hundred.
-        self._quoting = Transformer(connection.connection)
+        self._quoting = Transformer(self._connection.connection)
 
     def insert(self, row: Model) -> None:
         """Adds a new row; rows of one table go in one statement, as long as nothing between them could meet them."""
         model = type(row)
-        values = f"({', '.join(self._literals(_values(row, tuple(_fields(model)), add=True)))})"
+        values = f"({', '.join(self._literals(self._values(row, _names(model), add=True)))})"
         if model in self._inserts:
             self._statements[self._inserts[model]] += (", ", values)
         else:
             self._inserts[model] = len(self._statements)
             self._statements.append([_insert_into(model), values])
         # As after `save`: whoever saves the row later changes it.
-        row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
+        row._state.adding, row._state.db = False, self._connection.alias  # noqa: SLF001 - Django's documented API
 
     def update(self, row: Model, *, fields: tuple[str, ...], must_be_there: bool = False) -> None:
         """Adds the present values of these fields of a row. Where it `must_be_there` and is not, `write` raises."""
         self._inserts.pop(type(row), None)
         if must_be_there:
             self._must_meet.add(len(self._statements))
-        values = (*self._literals(_values(row, fields, add=False)), *self._literals([row.pk]))
+        values = (*self._literals(self._values(row, fields, add=False)), *self._literals([row.pk]))
         self._statements.append([_update(type(row), fields) % values])
 
     def add(self, statement: str, *values: Any) -> None:
@@ -68,15 +70,23 @@ class Batch:
 
     def _literals(self, values: Sequence[Any]) -> list[str]:
         """The values as the driver quotes them."""
-        with connection.wrap_database_errors:
+        with self._connection.wrap_database_errors:
             return [self._quoting.as_literal(value).decode() for value in values]
+
+    def _values(self, row: Model, names: tuple[str, ...], *, add: bool) -> list[Any]:
+        return [
+            getattr(row, attname)
+            if is_plain
+            else field.get_db_prep_save(field.pre_save(row, add), connection=self._connection)
+            for attname, field, is_plain in _ways(type(row), names)
+        ]
 
     def write(self) -> None:
         """Writes what was added, in that order; call it inside a transaction. Raises RowGone."""
         statements, self._statements, self._inserts = self._statements, [], {}
         must_meet, self._must_meet = self._must_meet, set()
         if statements:
-            with connection.cursor() as cursor:
+            with self._connection.cursor() as cursor:
                 cursor.execute("; ".join("".join(pieces) for pieces in statements))
                 for number in range(max(must_meet, default=-1) + 1):
                     if number in must_meet and cursor.rowcount != 1:
@@ -87,6 +97,11 @@ class Batch:
 @cache
 def _fields(model: type[Model]) -> dict[str, "Field[Any, Any]"]:
     return {field.name: field for field in model._meta.concrete_fields}  # noqa: SLF001 - Django's documented API
+
+
+@cache
+def _names(model: type[Model]) -> tuple[str, ...]:
+    return tuple(_fields(model))
 
 
 @cache
@@ -108,13 +123,6 @@ def _table(model: type[Model]) -> str:
 def _column(field: "Field[Any, Any]") -> str:
     assert field.column is not None
     return connection.ops.quote_name(field.column)
-
-
-def _values(row: Model, names: tuple[str, ...], *, add: bool) -> list[Any]:
-    return [
-        getattr(row, attname) if is_plain else field.get_db_prep_save(field.pre_save(row, add), connection=connection)
-        for attname, field, is_plain in _ways(type(row), names)
-    ]
 
 
 @cache

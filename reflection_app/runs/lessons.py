@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from notebook_app.public import (
     BINDING_KINDS,
@@ -17,14 +17,15 @@ from notebook_app.public import (
     EntryKind,
     binding_rules,
     bounded,
+    compiled,
     fitting,
-    has_approved,
     new_boundary,
     recall,
     recorded_exposures,
     settle,
     settled,
     told_of,
+    usable_entries,
     was_drawn_for,
     withhold,
 )
@@ -94,12 +95,17 @@ EMBED_WITHIN_S = 2.0
 LOOK_WITHIN_MS = 3_000
 
 
+@compiled
+def _usable_entry(project_id: UUID) -> QuerySet[Any, UUID]:
+    return usable_entries(project_id).order_by().values_list("pk", flat=True)[:1]
+
+
 def notebook_for(project: Project, *, is_managed: bool) -> dict[str, Any]:
     """Return the fields of a new run's spec that say what it gets of the notebook; nothing while no entry is approved.
 
     An outside agent retrieves lessons itself.
     """
-    if not is_managed or not has_approved(project.pk):
+    if not is_managed or not _usable_entry(project.pk):
         return {"lessons": None, "injects_rules": False}
     return {"lessons": project.get_notebook().lessons, "injects_rules": True}
 
@@ -228,11 +234,16 @@ def hints_for(project: Project, *, agent: str, kind: str) -> tuple[str, ...]:
     """
     if not agent:
         return ()
+    newest = _newest_hints(project.pk, agent[:120], kind)
+    hints = dict.fromkeys(" ".join(str(hint or "").split())[:LONGEST_HINT] for hint in newest)
+    return tuple(hint for hint in hints if hint)[:MOST_HINTS]
+
+
+@compiled
+def _newest_hints(project_id: UUID, agent: str, kind: str) -> QuerySet[Report, Any]:
     iteration = ErrorClass.NORMAL_ITERATION.value
     holds = Q(corrected_type=iteration) | Q(corrected_type__isnull=True, error_type=iteration)
     rows = Report.objects.filter(
-        holds, project=project, agent=agent[:120], run__task__kind=kind, run__outcome=Outcome.SUCCEEDED.value
+        holds, project=project_id, agent=agent, run__task__kind=kind, run__outcome=Outcome.SUCCEEDED.value
     )
-    newest = rows.order_by("-created_at", "-id").values_list("content__hint", flat=True)[:MOST_LOOKED_AT]
-    hints = dict.fromkeys(" ".join(str(hint or "").split())[:LONGEST_HINT] for hint in newest)
-    return tuple(hint for hint in hints if hint)[:MOST_HINTS]
+    return rows.order_by("-created_at", "-id").values_list("content__hint", flat=True)[:MOST_LOOKED_AT]

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
-from kombu.exceptions import OperationalError
+from kombu import Producer
+from kombu.exceptions import BatchPublishError, OperationalError
 
 from notebook_app.public import compiled
 from reflection_app.adapters.live import ring_begun
@@ -52,31 +53,50 @@ class Outage:
         return time.monotonic() < cls.until
 
 
-def enqueue(run: Run, *, delay_s: float = 0) -> None:
-    """Asks the workers to move a run on, after `delay_s`; what is due after more than a minute is left to the sweep.
+def enqueue(*runs: Run, delay_s: float = 0) -> None:
+    """Asks the workers to move runs on, after `delay_s`; what is due after more than a minute is left to the sweep.
 
     A broker that is away loses nothing: the next sweep asks again.
     """
-    if delay_s <= LONGEST_COUNTDOWN_S and not Outage.is_on():
-        looks_back = run.mode in OF_THE_DESK
-        queue = settings.LOOKING_BACK_QUEUE if looks_back else settings.CELERY_TASK_DEFAULT_QUEUE
-        # Projects take turns at fresh work alone; who looks back takes none of that.
-        arguments = (str(run.pk),) if looks_back else (str(run.pk), str(run.project_id))
-        if _sent(ADVANCE_RUN, *arguments, queue=queue, countdown=delay_s or None):
-            return
+    messages = [_message_about(run, countdown=delay_s or None) for run in runs]
+    if delay_s <= LONGEST_COUNTDOWN_S and not Outage.is_on() and _sent(ADVANCE_RUN, *messages):
+        return
     # For a sweep to take up as soon as it is due, and not only when the message has been missed for long.
-    Run.objects.filter(pk=run.pk, state__in=(RunState.QUEUED, RunState.WAITING_TIME)).update(enqueued_at=None)
+    missed = Run.objects.filter(pk__in=[run.pk for run in runs], state__in=(RunState.QUEUED, RunState.WAITING_TIME))
+    missed.update(enqueued_at=None)
 
 
-def _sent(job: str, *arguments: str, **options: Any) -> bool:
-    """Return False where the broker is away: what is not sent waits for the next sweep."""
+# The arguments of a task, and the options of its message.
+type Message = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def _message_about(run: Run, *, countdown: float | None) -> Message:
+    # Projects take turns at fresh work alone; who looks back takes none of that.
+    if run.mode in OF_THE_DESK:
+        return (str(run.pk),), {"queue": settings.LOOKING_BACK_QUEUE, "countdown": countdown}
+    return (str(run.pk), str(run.project_id)), {"queue": settings.CELERY_TASK_DEFAULT_QUEUE, "countdown": countdown}
+
+
+def _sent(job: str, *messages: Message) -> bool:
+    """Return False where the broker is away: what is not sent waits for the next sweep. Several take one trip."""
     try:
-        current_app.send_task(job, arguments, retry=False, **options)
-    except OperationalError as error:
+        with _one_trip() if len(messages) > 1 else nullcontext() as producer:
+            for arguments, options in messages:
+                # Nothing is declared: the queue is a list of Valkey's, and workers declare what they take from.
+                current_app.send_task(job, arguments, retry=False, producer=producer, declare=[], **options)
+    except (OperationalError, BatchPublishError) as error:
         Outage.until = time.monotonic() + Outage.LASTS_S
-        log.warning("%s %s waits for the next sweep, the broker is away: %s", job, " ".join(arguments), error)
+        first = " ".join(messages[0][0])
+        log.warning("%d of %s %s wait for the next sweep, the broker is away: %s", len(messages), job, first, error)
         return False
     return True
+
+
+@contextmanager
+def _one_trip() -> Iterator[Producer]:
+    """Gives a producer whose messages go together when the block ends."""
+    with current_app.producer_or_acquire() as producer, producer.batch():
+        yield producer
 
 
 # When this process last asked for a job that is asked for often, on the monotonic clock.
@@ -89,7 +109,7 @@ def ask_soon(job: str, *, delay_s: float) -> None:
     if now >= LAST_ASKED.get(job, -math.inf) + delay_s and not Outage.is_on():
         LAST_ASKED[job] = now
         # Late enough for all that comes until somebody asks again.
-        _sent(job, countdown=delay_s, expires=60)
+        _sent(job, ((), {"countdown": delay_s, "expires": 60}))
 
 
 def is_scripted(models: dict[str, str]) -> bool:
@@ -118,8 +138,8 @@ def begin_run(
 ) -> Run:
     """A queued run of `task`; call it inside a transaction, after whose commit the workers are told.
 
-    `handed_in_by` is whose work it is (`Actor.hand`); what is begun from another run is theirs whose that was. Its rows
-    are written with those of `beside`, where there is one, by whoever made that.
+    `handed_in_by` is whose work it is (`Actor.hand`); what is begun from another run is theirs whose that was. Where
+    there is `beside`, its rows are written with that, and it is announced, by whoever made that.
     """
     run = Run(
         project=task.project,
@@ -146,9 +166,15 @@ def begin_run(
     batch.insert(begun)
     if beside is None:
         batch.write()
-    transaction.on_commit(lambda: enqueue(run))
-    transaction.on_commit(lambda: ring_begun(task.project_id))
+        announce([run])
     return run
+
+
+def announce(runs: Sequence[Run]) -> None:
+    """Once this transaction has committed, the workers and the open lists of the project are told of its new runs."""
+    if runs:
+        transaction.on_commit(lambda: enqueue(*runs))
+        transaction.on_commit(lambda: ring_begun(runs[0].project_id))
 
 
 # Whose run a free thread takes: of several projects that wait, the one that has the fewest threads of this worker.
@@ -216,4 +242,4 @@ TAKE_AWAY = "reflection_app.config.jobs.take_away"
 def ask(job: str, subject: UUID) -> None:
     """Asks the workers for a job about one row. Where the broker is away, the sweep asks again."""
     if not Outage.is_on():
-        _sent(job, str(subject))
+        _sent(job, ((str(subject),), {}))

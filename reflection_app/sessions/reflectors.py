@@ -23,7 +23,7 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import begin_run, is_scripted
+from reflection_app.runs.queueing import announce, begin_run, is_scripted
 from reflection_app.sessions.looked_back_at import has_conversation
 from reflection_app.sessions.models import LookBackDue, Reflector, ReflectorKind, Transcript
 from reflection_app.tasks.models import Task
@@ -205,7 +205,7 @@ def _begin(subject: Subject) -> None:
         return
     about = {"run": subject.run, "transcript": subject.transcript}
     begun = set(Reflector.objects.filter(**about).values_list("kind", flat=True))
-    batch = Batch()
+    batch, runs = Batch(), []
     for fork in forks:
         if fork.kind not in begun:
             # The queued run of the fork, with a task of its own; written with the batch.
@@ -226,4 +226,6 @@ def _begin(subject: Subject) -> None:
             batch.insert(task)
             run = begin_run(task, spec, handed_in_by=subject.run.handed_in_by if subject.run else (), beside=batch)
             batch.insert(Reflector(project=subject.project, kind=fork.kind, fork=run, **about))
+            runs.append(run)
     batch.write()
+    announce(runs)

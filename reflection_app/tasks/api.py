@@ -159,11 +159,12 @@ class Tasks(DeskView):
         examples={"Two tasks": {"tasks": [*EXAMPLES.values()]}},
     )
     def create_batch(self, body: Batch) -> BatchAnswer:
+        if all(submission.external_id is None for submission in body.tasks):
+            return BatchAnswer(results=submitted_answers(submit_together(self.project, body.tasks, actor=self.actor)))
         places: dict[UUID, int] = {}
         with transaction.atomic():
             runs: list[Run] = []
-            is_named = any(submission.external_id is not None for submission in body.tasks)
-            if not (is_named and are_wanted_once(self.project)):
+            if not are_wanted_once(self.project):
                 runs = submit_together(self.project, body.tasks, actor=self.actor)
                 return BatchAnswer(results=submitted_answers(runs))
             for index, submission in enumerate(body.tasks):

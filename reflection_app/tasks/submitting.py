@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from notebook_app.public import compiled
 from reflection_app.adapters.llm.roles import has_critic, has_escalation, has_vision, offered_models
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
@@ -22,7 +25,7 @@ from reflection_app.rubrics.changing import rubric_of
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.lessons import hints_for, notebook_for
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import begin_run, is_scripted
+from reflection_app.runs.queueing import announce, begin_run, is_scripted
 from reflection_app.tasks.external_ids import kept_apart
 from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.tasks.submission import ChosenModels, TaskSubmission, by_role, check_it_can_run
@@ -61,6 +64,7 @@ def submit_task(
             project, submission, unique_external_id, actor=actor, models=models or {}, batch=batch, once=Once()
         )
         batch.write()
+        announce([run])
         return run
 
 
@@ -77,6 +81,7 @@ def submit_together(project: Project, submissions: Sequence[TaskSubmission], *, 
         check_models(project, submission.models, execution=submission.execution, refusal=refusal)
         runs.append(_submit(project, submission, None, actor=actor, models={}, batch=batch, once=once))
     batch.write()
+    announce(runs)
     return runs
 
 
@@ -176,9 +181,7 @@ def start_run(
         tools=once(tools_for, project, names_of_tools(submission)),
         tool_rules=once(rules_now, project, (*names_of_tools(submission), project.knowledge_tool)),
         file_names=tuple(file.path for file in submission.files),
-        has_critic=has_critic(models),
-        has_escalation=has_escalation(models),
-        has_vision=has_vision(models),
+        **once(_abilities, frozenset(models.items())),
         knowledge_tool=once(knowledge_tool_of, project),
         completeness=completeness_of(project, submission),
         completeness_from=SettingsFrom.TASK if submission.completeness.chosen else project.completeness_from(),
@@ -197,6 +200,16 @@ def start_run(
     return begin_run(task, spec, handed_in_by=handed_in_by, beside=beside)
 
 
+def _abilities(models: frozenset[tuple[str, str]]) -> dict[str, bool]:
+    """Return the fields of a new run's spec that say for which roles there is a model, by the overrides `models`."""
+    overrides = dict(models)
+    return {
+        "has_critic": has_critic(overrides),
+        "has_escalation": has_escalation(overrides),
+        "has_vision": has_vision(overrides),
+    }
+
+
 def choosable_models(project: Project) -> list[str]:
     """The models that a task of the project may name: those that it allows and the desk still offers."""
     return sorted(set(project.allowed_models) & set(offered_models()))
@@ -204,6 +217,8 @@ def choosable_models(project: Project) -> list[str]:
 
 def check_models(project: Project, chosen: ChosenModels, *, execution: Execution, refusal: str) -> None:
     """Raises InvalidInput, with `refusal`, where a model is named that the project does not let its tasks choose."""
+    if not chosen:
+        return
     allowed = choosable_models(project)
     told = ", ".join(allowed) or _("none (an admin sets them in the settings)")
     errors = [
@@ -222,12 +237,15 @@ def check_models(project: Project, chosen: ChosenModels, *, execution: Execution
         raise InvalidInput(refusal, errors=errors)
 
 
+@compiled
+def _accepted_instructions(project_id: UUID, agent: str) -> QuerySet[AgentInstruction, str]:
+    rows = AgentInstruction.objects.filter(project=project_id, agent=agent, state=InstructionState.ACCEPTED)
+    return rows.order_by("decided_at", "id").values_list("text", flat=True)[:MOST_INSTRUCTIONS]
+
+
 def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:
     """What people accepted for this agent, oldest first. A task without an agent's name has none."""
-    if not agent:
-        return ()
-    accepted = AgentInstruction.objects.filter(project=project, agent=agent, state=InstructionState.ACCEPTED)
-    return tuple(accepted.order_by("decided_at", "id").values_list("text", flat=True)[:MOST_INSTRUCTIONS])
+    return tuple(_accepted_instructions(project.pk, agent)) if agent else ()
 
 
 def knowledge_tool_of(project: Project) -> ToolSpec | None:

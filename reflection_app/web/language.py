@@ -49,23 +49,17 @@ def _keep[Response: HttpResponseBase](response: Response, name: str, value: str)
     return response
 
 
-# Answers of programs to programs: their words are part of an interface that is written down in English.
-ENGLISH = ("/api/", "/healthz", "/readyz")
-
-
 def in_the_readers_language(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """A middleware; not Django's own, which leaves the language of one request to whatever its thread does next."""
 
     def answered(request: HttpRequest) -> HttpResponse:
-        is_page = not request.path_info.startswith(ENGLISH)
-        language = translation.get_language_from_request(request) if is_page else settings.LANGUAGE_CODE
+        language = translation.get_language_from_request(request)
         with translation.override(language):
             response = get_response(request)
         response.headers.setdefault("Content-Language", language)
-        if is_page:
-            patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        patch_vary_headers(response, ("Accept-Language", "Cookie"))
         return response
 
     return answered

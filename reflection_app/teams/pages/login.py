@@ -180,8 +180,6 @@ def _user_of(uidb64: str, *, lock: bool = False) -> User | None:
 
 # By the names of their addresses. Everything else is closed, what is not written yet included.
 OPEN = frozenset({"first_password", "logout", "account_logout", "set_language"})
-# There a session counts for nothing: programs come with a key.
-OF_PROGRAMS = ("/api/", "/v1/", "/mcp", "/healthz", "/readyz")
 
 
 class OwnPasswordFirst:
@@ -194,7 +192,7 @@ class OwnPasswordFirst:
         return self._get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
-        if settings.SESSION_COOKIE_NAME not in request.COOKIES or request.path_info.startswith(OF_PROGRAMS):
+        if settings.SESSION_COOKIE_NAME not in request.COOKIES:
             return None
         # The mark of a session that ended with another password is nobody's.
         if not must_change_password(request.session) or not request.user.is_authenticated:
