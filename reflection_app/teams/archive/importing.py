@@ -104,6 +104,7 @@ def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> I
                 cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         except DatabaseError as error:
             raise refuse("file", f"its rows do not fit together: {str(error).splitlines()[0]}") from error
+        _analyze_tables()
         _check_specs(project)
         if wishes.admin:
             Membership.objects.update_or_create(
@@ -120,11 +121,18 @@ def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> I
                 cancel_run(run, actor=actor)
                 cancelled += 1
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
-        with connection.cursor() as cursor:
-            # Until PostgreSQL counts the new rows by itself, it plans for tables that it believes to be empty.
-            names = {table.model._meta.db_table for table in TABLES}  # noqa: SLF001 - Django's documented API
-            cursor.execute(f"ANALYZE {', '.join(map(connection.ops.quote_name, sorted(names)))}")
     return Imported(project, rows, cancelled, _secrets(manifest))
+
+
+def _analyze_tables() -> None:
+    """Count the new rows for the planner, before anything else is asked of them.
+
+    Autovacuum, which does not see them yet, may just have recorded that these tables are empty. The planner then joins
+    thousands of rows by nested loops, for minutes. The locks of ANALYZE also refuse autovacuum until the commit.
+    """
+    names = {table.model._meta.db_table for table in TABLES}  # noqa: SLF001 - Django's documented API
+    with connection.cursor() as cursor:
+        cursor.execute(f"ANALYZE {', '.join(map(connection.ops.quote_name, sorted(names)))}")
 
 
 def _give_owners(runs: models.QuerySet[Run], *, project: Project, admin: str) -> None:
