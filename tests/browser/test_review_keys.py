@@ -312,7 +312,7 @@ def test_what_comes_next_is_shown_at_once_and_takes_its_keys_as_soon_as_it_is_he
     painted(page, second)
     expect(page.get_by_text("You agreed with the critic: Pass.")).to_be_visible()
     expect(page.locator("[name=verdict][value=REVISE]")).to_be_checked()
-    expect(page.get_by_text("taken as soon as")).to_be_hidden()
+    expect(page.get_by_text("Keys queued until")).to_be_hidden()
     assert [state_of(first), state_of(second)] == [("decided", "approve"), ("claimed", None)]
     page.unroute("**/decision/**")
     press(page, "Enter")
