@@ -9,6 +9,8 @@ from functools import cache
 from django.db import connections
 from django.test import TransactionTestCase
 
+# A thread or process that a test left behind may hold locks. Waiting for it would last for ever.
+LONGEST_S = 120
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 
 
@@ -25,4 +27,5 @@ def _deletions(name: str) -> str:
     tables = [table for table in connection.introspection.django_table_names() if table not in KEPT]
     deletions = "; ".join(f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables)
     # As a replica the session fires no trigger of a foreign key, so the order does not matter.
-    return f"SET session_replication_role = replica; {deletions}; RESET session_replication_role"
+    settings = f"SET session_replication_role = replica; SET lock_timeout = '{LONGEST_S}s'"
+    return f"{settings}; {deletions}; RESET session_replication_role; RESET lock_timeout"

@@ -1,4 +1,4 @@
-"""A browser, a web server and a worker, all of them real, on the session's test database."""
+"""A browser and a web server, both real, on the test database of the process."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 import pytest
@@ -34,8 +35,11 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-# A machine that runs the other tests beside these is slow; what does not come at all is found out just the same.
-expect.set_options(timeout=PATIENCE_S * 400)
+# A machine that runs other tests at the same time is slow.
+PATIENCE_MS = PATIENCE_S * 200
+START_S = PATIENCE_S / 2
+STOP_S = 30
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -60,22 +64,37 @@ def browser() -> Iterator[Browser]:
 
 
 @dataclass
-class Process:
-    """A part of the desk in a process of its own, on the test database."""
+class Server:
+    """A web server in a process of its own, on the test database."""
 
-    arguments: tuple[str, ...]
+    port: int
     log: Path
     running: subprocess.Popen[bytes] | None = field(default=None)
 
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def start(self) -> None:
+        """Return once it answers. Fails, with what it logged, if it ends or does not answer in time."""
+        arguments = ("-v", "0", "-p", str(self.port), "reflection_app.config.asgi:application")
         with self.log.open("ab") as output:
-            argv = (sys.executable, "-m", *self.arguments)
+            argv = (sys.executable, "-m", "reflection_app.config.web_server", *arguments)
             self.running = subprocess.Popen(argv, stdout=output, stderr=output, env=_environment())
+        deadline = time.monotonic() + START_S
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.address}/login/", timeout=START_S).close()
+                return
+            except OSError:
+                assert self.running.poll() is None, f"The web server ended: {self.log.read_text()}"
+                assert time.monotonic() < deadline, f"No answer in {START_S:.0f} s: {self.log.read_text()}"
+                time.sleep(0.05)
 
     def stop(self) -> None:
         assert self.running is not None
         self.running.kill()
-        self.running.wait()
+        self.running.wait(STOP_S)
 
 
 def _environment() -> dict[str, str]:
@@ -85,91 +104,97 @@ def _environment() -> dict[str, str]:
     return os.environ | {"DATABASE_URL": address + (f"&port={database['PORT']}" if database["PORT"] else "")}
 
 
-@dataclass
-class Server(Process):
-    port: int = 0
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        super().start()
-        while True:
-            try:
-                urllib.request.urlopen(f"{self.address}/login/").close()
-                return
-            except OSError:
-                assert self.running is not None
-                assert self.running.poll() is None, self.log.read_text()
-                time.sleep(0.05)
-
-
 @pytest.fixture(scope="session")
 def server(django_db_setup: None, collected: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    port = free_port()
-    arguments = (
-        "reflection_app.config.web_server",
-        "-v",
-        "0",
-        "-p",
-        str(port),
-        "reflection_app.config.asgi:application",
-    )
-    server = Server(arguments, tmp_path_factory.mktemp("web") / "log", port=port)
+    server = Server(free_port(), tmp_path_factory.mktemp("web") / "log")
     server.start()
     yield server
     server.stop()
 
 
-@pytest.fixture
-def worker(transactional_db: None, tmp_path: Path) -> Iterator[None]:
-    """For one test: the others move their runs on themselves, by scripts that no other process knows."""
-    arguments = ("celery", "-A", "reflection_app.config.celery", "worker", "-P", "threads", "-c", "4")
-    process = Process((*arguments, "--without-gossip", "--without-mingle"), tmp_path / "log")
-    process.start()
-    yield
-    process.stop()
-
-
 @dataclass
 class Visitor:
-    """Somebody with a browser; what the browser complained about is kept."""
+    """A user with a browser, and the errors that its console showed."""
 
     context: BrowserContext
     page: Page
     address: str
     complaints: list[str]
+    has_clock: bool
 
     def go(self, path: str) -> Page:
         self.page.goto(self.address + path)
         return self.page
 
 
-@pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Visitor]]:
-    """Opens a browser for a user, logged in. Fails the test where a page broke the CSP or a script failed."""
-    visitors: list[Visitor] = []
+@dataclass
+class Contexts:
+    """Browser contexts that tests use one after the other: what one has loaded, the next finds in the cache."""
 
-    def open_for(user: User | None, *, scheme: str = "light") -> Visitor:
-        context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
-        context.set_default_timeout(PATIENCE_S * 400)
+    browser: Browser
+    server: Server
+    free: list[Visitor] = field(default_factory=list)
+    taken: list[Visitor] = field(default_factory=list)
+
+    def take(self, user: User | None, *, has_clock: bool) -> Visitor:
+        if self.free and not has_clock:
+            visitor = self.free.pop()
+            visitor.page = visitor.context.new_page()
+        else:
+            visitor = self._new(has_clock=has_clock)
+        self.taken.append(visitor)
         if user is not None:
             client = Client()
             client.force_login(user)
             name = settings.SESSION_COOKIE_NAME
-            context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": server.address}])
+            visitor.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": visitor.address}])
+        return visitor
+
+    def give_back(self) -> list[str]:
+        """Close the pages, log out, and return the errors of all consoles."""
+        complaints = []
+        while self.taken:
+            visitor = self.taken.pop()
+            complaints += visitor.complaints
+            visitor.complaints.clear()
+            if visitor.has_clock:
+                # Playwright does not uninstall it.
+                visitor.context.close()
+                continue
+            for page in visitor.context.pages:
+                page.close()
+            visitor.context.clear_cookies()
+            visitor.context.clear_permissions()
+            self.free.append(visitor)
+        return complaints
+
+    def _new(self, *, has_clock: bool) -> Visitor:
+        context = self.browser.new_context(reduced_motion="reduce")
+        context.set_default_timeout(PATIENCE_MS)
         complaints: list[str] = []
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda message: complaints.extend(_serious(message)))
-        visitors.append(Visitor(context, page, server.address, complaints))
-        return visitors[-1]
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        context.on("console", lambda message: complaints.extend(_serious(message)))
+        if has_clock:
+            context.clock.install()
+        return Visitor(context, context.new_page(), self.server.address, complaints, has_clock)
+
+
+@pytest.fixture(scope="package")
+def contexts(browser: Browser, server: Server) -> Contexts:
+    return Contexts(browser, server)
+
+
+@pytest.fixture
+def visit(contexts: Contexts) -> Iterator[Callable[..., Visitor]]:
+    """Open a browser for a user, logged in. Fails the test where a page broke the CSP or a script failed."""
+
+    def open_for(user: User | None, *, scheme: Literal["light", "dark"] = "light", has_clock: bool = False) -> Visitor:
+        visitor = contexts.take(user, has_clock=has_clock)
+        visitor.page.emulate_media(color_scheme=scheme)
+        return visitor
 
     yield open_for
-    for visitor in visitors:
-        visitor.context.close()
-        assert visitor.complaints == []
+    assert contexts.give_back() == []
 
 
 # What the browser, and htmx with the browser's own event, say where a test takes the server away or is refused.

@@ -1,6 +1,7 @@
-"""How a page looks to whoever opens it: usable by everybody, and no wider than its window."""
+"""Check that a page is accessible and no wider than its window."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
@@ -9,16 +10,22 @@ from playwright.sync_api import Page
 # A folder that keeps a picture of each page that is given a name.
 PICTURES = os.environ.get("PICTURES", "")
 SCRIPT = Axe().axe_script
-FIND = """() => axe.run({resultTypes: ["violations"]}).then(found => found.violations.map(
-    violation => `${violation.id}: ${violation.nodes.slice(0, 3).map(node => node.html).join(" | ")}`
-))"""
+# Playwright waits for a script's promise without a limit.
+FIND = """rules => Promise.race([
+    axe.run({resultTypes: ["violations"], ...rules}).then(found => found.violations.map(
+        violation => `${violation.id}: ${violation.nodes.slice(0, 3).map(node => node.html).join(" | ")}`
+    )),
+    new Promise((_, fail) => setTimeout(() => fail(new Error("axe did not end in time")), 60_000)),
+])"""
+# The rules that depend on the color scheme.
+COLORS = ("color-contrast", "link-in-text-block")
 
 
-def problems(page: Page) -> list[str]:
-    """What axe finds, each as the rule with the first elements that break it. Source: axe-core's own rules."""
+def problems(page: Page, *, rules: Sequence[str] = ()) -> list[str]:
+    """What axe finds by all of its rules or by these, each as the rule with the first elements that break it."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(SCRIPT)
-    found: list[str] = page.evaluate(FIND)
+    found: list[str] = page.evaluate(FIND, {"runOnly": list(rules)} if rules else {})
     return found
 
 
@@ -35,13 +42,15 @@ def is_clean(page: Page, name: str = "", *, widths: tuple[int, ...] = ()) -> Non
 
 
 def problems_of(page: Page) -> list[str]:
-    """What axe finds, also in opened details, and whether the page is wider than a narrow screen."""
-    for details in page.locator("details").all():
-        details.evaluate("details => { details.open = true; }")
+    """What axe finds in both color schemes, also in opened details, and whether the page is wider than a phone."""
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
     choice = page.locator("[value=overrule]")
     if choice.count():
         choice.check()
     found = problems(page)
+    page.emulate_media(color_scheme="dark")
+    found += [f"dark: {problem}" for problem in problems(page, rules=COLORS)]
+    page.emulate_media(color_scheme="light")
     size = page.viewport_size
     page.set_viewport_size({"width": 360, "height": 700})
     width = page.evaluate("document.documentElement.scrollWidth")

@@ -29,7 +29,7 @@ def ready(page: Page) -> Page:
     return page
 
 
-def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: None) -> None:
+def test_log_in_submit_a_task_and_watch_it_to_its_end(visit: Visit) -> None:
     project = given.project("desk", models_by_role={"default": "scripted/demo-duration"})
     user = given.member(project)
     # The server is a process of its own, with the settings of life.
@@ -42,6 +42,8 @@ def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: Non
     page.get_by_label("Objective").fill("Write parse_duration(text).")
     page.get_by_role("textbox", name="Tests").fill(DURATION_TESTS)
     page.get_by_role("button", name="Create and start").click()
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+    finished_run(Run.objects.get())
     expect(page.locator(".run-status .badge")).to_contain_text("Succeeded")
     expect(page.get_by_text("passed all tests")).to_be_visible()
     expect(page.locator(".attempt").first).to_contain_text("parse_duration")

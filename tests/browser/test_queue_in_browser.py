@@ -77,16 +77,18 @@ def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visi
     assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[4].pk
 
 
-@pytest.mark.exhaustive("waits for real seconds")
 def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Project) -> None:
     waiting_rows(project, 1)
     user = given.member(project)
-    visitor = visit(user)
+    visitor = visit(user, has_clock=True)
+    sockets: list[str] = []
+    visitor.page.on("websocket", lambda socket: sockets.append(socket.url))
     page = listening(visitor.go(QUEUE))
     Membership.objects.filter(user=user).delete()
     page.wait_for_selector("[data-bell-state=closed]")
-    page.wait_for_timeout(3_000)
+    page.clock.run_for(10_000)
     assert page.get_attribute("body", "data-bell-state") == "closed"
+    assert len(sockets) == 1
     # What the page asked for meanwhile was refused.
     visitor.complaints[:] = [said for said in visitor.complaints if "Error Code 404" not in said]
 

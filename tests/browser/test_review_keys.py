@@ -312,7 +312,7 @@ def test_what_comes_next_is_shown_at_once_and_takes_its_keys_as_soon_as_it_is_he
     painted(page, second)
     expect(page.get_by_text("You agreed with the critic: Pass.")).to_be_visible()
     expect(page.locator("[name=verdict][value=REVISE]")).to_be_checked()
-    expect(page.get_by_text("taken as soon as")).to_be_hidden()
+    expect(page.get_by_text("Keys queued until")).to_be_hidden()
     assert [state_of(first), state_of(second)] == [("decided", "approve"), ("claimed", None)]
     page.unroute("**/decision/**")
     press(page, "Enter")
@@ -386,10 +386,10 @@ def test_the_bell_says_nothing_of_the_readers_own_decision_while_it_is_under_way
     page.evaluate("document.body.dispatchEvent(new CustomEvent('desk:rang'))")
     page.wait_for_timeout(400)
     expect(page.get_by_text("already decided this review")).to_have_count(0)
+    assert len(answers) == 1
     decided[0].fulfill(response=answer)
     painted(page, second)
     expect(page.get_by_role("button", name="Claim again")).to_have_count(0)
-    assert len(answers) == 1
 
 
 def test_a_decision_that_does_not_arrive_gives_the_item_back_with_what_was_typed(

@@ -125,7 +125,11 @@ def import_project(file: Path | IO[bytes], wishes: Wishes, *, actor: Actor) -> I
 
 
 def _analyze() -> None:
-    """Give PostgreSQL statistics of the new rows. Without them it plans for empty tables: a join can take an hour."""
+    """Give PostgreSQL statistics of the new rows before they are joined.
+
+    Autovacuum, which does not see them yet, may just have recorded that these tables are empty. The planner then joins
+    thousands of rows by nested loops, for many minutes.
+    """
     names = {table.model._meta.db_table for table in TABLES}  # noqa: SLF001 - Django's documented API
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {', '.join(map(connection.ops.quote_name, sorted(names)))}")
