@@ -54,7 +54,7 @@ def test_what_was_typed_outlives_a_reload_and_leaving_asks_first(visit: Visit) -
     page.on("dialog", leave)
     page.reload()
     assert asked == ["beforeunload"]
-    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("Draft restored")).to_be_visible()
     field = page.get_by_label("Edited answer")
     expect(field).to_be_visible()
     expect(field).to_have_value(f"Mine. {review.attempt.content}")

@@ -180,9 +180,7 @@ def test_a_page_that_nobody_uses_lets_go(visit: Visit, project: Project) -> None
     assert beats == []
 
 
-def test_what_was_typed_is_offered_back_after_a_reload_and_forgotten_when_it_is_decided(
-    visit: Visit, project: Project
-) -> None:
+def test_a_draft_is_restored_after_a_reload_until_it_is_discarded_or_decided(visit: Visit, project: Project) -> None:
     review = given.waiting_review(project)
     page = opened(visit, review, given.member(project))
     page.keyboard.press("o")
@@ -192,11 +190,18 @@ def test_what_was_typed_is_offered_back_after_a_reload_and_forgotten_when_it_is_
     page.get_by_label("Reason").fill("Kept")
     painted(page, review).reload()
     painted(page, review)
-    expect(page.get_by_label("Reason")).to_have_value("")
-    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("Draft restored")).to_be_visible()
     expect(page.get_by_label("Reason")).to_have_value("Kept")
     expect(page.get_by_label("Description of issue 2")).to_have_value("Too short")
     expect(page.locator("[name=verdict][value=REVISE]")).to_be_checked()
+    page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_label("Reason")).to_have_value("")
+    expect(page.locator("[name=decision]:checked")).to_have_count(0)
+    assert page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('review-draft')).length") == 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    page.keyboard.press("2")
+    page.get_by_label("Reason").fill("Kept")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/reviews/")
     assert page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('review-draft')).length") == 0
