@@ -27,6 +27,7 @@ _TURNS_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LATIN_OR_CYRILLIC = re.compile(r"[A-Za-z\u0400-\u04ff]{4,}")
 _UNSEEN_IN_WORD = re.compile("[A-Za-z\u3400-\u9fff][\u00ad\u200b\u200c\u2060-\u2064\ufeff]+[A-Za-z\u3400-\u9fff]")
 _MOST_UNSEEN = 2
+_IN_WORD = re.compile("[A-Za-z]{2}")
 _LETTERS_APART = re.compile(
     r"(?<!\w)[^\W\d_](?:[\s.*_·|/-]{1,3}[^\W\d_]){11,}(?!\w)|[\u3400-\u9fff](?:[.*_·|/-][\u3400-\u9fff]){5,}"
 )
@@ -113,4 +114,10 @@ def _plain(seen: str) -> str:
 
 
 def _quote(text: str, match: re.Match[str]) -> str:
-    return " ".join(text[max(match.start() - 10, 0) : match.end() + 20].split())[:LONGEST_QUOTE]
+    begin, end = max(match.start() - 10, 0), min(match.end() + 20, len(text))
+    # Not from or to the middle of a word.
+    while 0 < begin < match.start() and _IN_WORD.fullmatch(text, begin - 1, begin + 1):
+        begin += 1
+    while match.end() < end < len(text) and _IN_WORD.fullmatch(text, end - 1, end + 1):
+        end -= 1
+    return " ".join(text[begin:end].split())[:LONGEST_QUOTE]

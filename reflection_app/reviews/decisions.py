@@ -112,7 +112,7 @@ class DecisionInput(Value):
 #
 # The design seed calls that person the Director. Loops know approving and overruling alone; this says each decision so.
 
-ORDERED = "A person ordered it to be done again"
+ORDERED = "Reviewer requested a redo"
 MEANS = {
     DirectorsDecision.REDO: VerdictName.REVISE,
     DirectorsDecision.ACCEPT: VerdictName.PASS,

@@ -177,7 +177,7 @@ def _generate(
     pictures: Mapping[Picture, bytes],
 ) -> Performed[Any]:
     if left_s < SHORTEST_CALL_S:
-        raise EffectTimedOut("the run's time was up before the model answered")
+        raise EffectTimedOut("Time limit reached before the model answered")
     own_limit_s = settings.LLM_TIMEOUT_S
     request = CompletionRequest(
         model=model,
@@ -196,7 +196,7 @@ def _generate(
     except ModelTimedOut as error:
         if left_s <= own_limit_s:
             spent = Spent(duration_s=time.monotonic() - began, tries=error.tries)
-            raise EffectTimedOut(f"the run's time was up: {error}", spent=spent) from None
+            raise EffectTimedOut(f"Time limit reached: {error}", spent=spent) from None
         raise TryLater(str(error), duration_s=time.monotonic() - began, tries=error.tries) from None
     except ModelUnavailable as error:
         took_s, asked_s = time.monotonic() - began, error.retry_after_s

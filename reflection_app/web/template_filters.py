@@ -94,7 +94,9 @@ def at_least(usd: Decimal | None) -> str:
 
 @register.filter
 def run_cost(run: Run) -> str:
-    """What the run cost, as far as it is known."""
+    """Return the run's cost as far as it is known."""
+    if run.unmetered_calls and not run.cost_usd:
+        return _("not reported")
     return at_least(run.cost_usd) if run.unpriced_calls else money(run.cost_usd)
 
 
@@ -111,9 +113,11 @@ def part_cost(usd: Decimal, run: Run) -> str:
 
 @register.filter
 def run_tokens(run: Run) -> str:
-    """`12,345`; `≈ 12,345` where the desk counted some itself, and `at least 12,345` where an agent told none."""
+    """Return `12,345`; `≈ 12,345` with tokens that the server counted; `at least 12,345` if an agent reported none."""
+    if run.unmetered_calls and not run.total_tokens:
+        return _("not reported")
     if run.unmetered_calls:
-        return _("at least %(number)s") % {"number": thousands(run.total_tokens)} if run.total_tokens else _("unknown")
+        return _("at least %(number)s") % {"number": thousands(run.total_tokens)}
     return f"≈ {thousands(run.total_tokens)}" if run.estimated_tokens else thousands(run.total_tokens)
 
 

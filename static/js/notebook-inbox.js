@@ -37,6 +37,10 @@
     every.querySelector("input").checked = some > 0 && some === all.length;
     every.querySelector("input").indeterminate = some > 0 && some < all.length;
     button.disabled = some === 0;
+    for (const more of document.querySelectorAll("[data-needs-some]")) {
+      more.inert = some === 0;
+      if (!some) more.open = false;
+    }
     button.querySelector("span").textContent = some ? button.dataset.some.replace("%d", some) : button.dataset.none;
     // While entries are selected, the keys are for them and not for the entry that happens to be shown.
     const reason = document.getElementById("bulk-reason");

@@ -111,9 +111,15 @@
     // Another form's field may have a use of its own for these keys.
     const other = event.target.form ?? event.target.closest?.("form");
     const submit = form && (!other || other === form) && submitOf(form);
-    if (!submit) return;
-    event.preventDefault();
-    submit.click();
+    if (submit) {
+      event.preventDefault();
+      submit.click();
+    } else if (form && (!other || other === form)) sayUnchosen(form, true);
+  }
+
+  function sayUnchosen(form, isUnchosen) {
+    const told = form?.querySelector("[data-unchosen]");
+    if (told) told.textContent = isUnchosen ? told.dataset.words : "";
   }
 
   // After a key that chose, Enter decides as long as no word of the reason is written; then it is a new line.
@@ -207,6 +213,7 @@
   document.addEventListener("pointerdown", (event) => { isPointed = event.pointerType === "mouse"; }, true);
   document.addEventListener("keydown", () => { isPointed = false; }, true);
   document.addEventListener("change", (event) => {
+    if (event.target.name === "decision") sayUnchosen(event.target.form, false);
     if (isPointed && event.target.type === "radio" && isFinal(event.target)) goToReason(event.target.form);
   });
   document.addEventListener("focusout", (event) => {

@@ -98,7 +98,7 @@ async def test_a_process_that_lives_is_waited_for_and_now_and_then_it_is_said_fo
     log = JointLog(io.StringIO(), folder=tmp_path / "logs")
     supervisor = Supervisor(log=log, register=Register(tmp_path / "processes.json"))
     # However many seconds a busy machine takes.
-    line = re.compile(rf"still waiting for child, \d+ s so far; its log: {tmp_path}/logs/child.log")
+    line = re.compile(rf"Starting child… \d+ s \(log: {tmp_path}/logs/child.log\)")
     supervisor.start(python(WAITS))
     await supervisor.wait_until(lambda _pid: len(line.findall(said(supervisor))) >= 2, name="child")
     told = len(line.findall(said(supervisor)))

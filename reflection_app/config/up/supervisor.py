@@ -19,6 +19,11 @@ LONGEST_DELAY_S = 30.0
 STEADY_AFTER_S = 60.0
 DEATHS_BEFORE_READY = 3
 SAY_WAITING_EVERY_S = 15.0
+ACTIVITIES = {
+    "app": "Loading the application",
+    "first": "Loading sample data",
+    "prepare": "Preparing the database",
+}
 
 
 class NotStarted(Exception):
@@ -66,15 +71,16 @@ class Supervisor:
 
     @asynccontextmanager
     async def saying_who_is_waited_for(self, name: str) -> AsyncIterator[None]:
-        """While inside, a line now and then tells for whom one waits, since when, and where that one's log is."""
+        """Log every 15 s what is under way, for how many seconds, and the process's log file."""
         began = time.monotonic()
 
         async def say() -> None:
             while True:
                 await asyncio.sleep(SAY_WAITING_EVERY_S)
                 file = self.log.file_of(name)
-                where = f"; its log: {file}" if file and file.exists() else ""
-                self.log.say(f"still waiting for {name}, {time.monotonic() - began:.0f} s so far{where}")
+                where = f" (log: {file})" if file and file.exists() else ""
+                what = ACTIVITIES.get(name, f"Starting {name}")
+                self.log.say(f"{what}… {time.monotonic() - began:.0f} s{where}")
 
         saying = asyncio.create_task(say())
         try:

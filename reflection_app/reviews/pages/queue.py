@@ -53,11 +53,13 @@ def queue(request: DeskRequest) -> HttpResponse:
     # The navigation around the page says the same number.
     request.open_reviews = counts.waiting
     questions = open_questions(project).select_related("run__task").defer("run__spec", "run__task__tests")
+    # The page of all reviews lists the open questions as well.
+    in_tabs = counts.views | {QueueView.ALL: counts.waiting}
     context = {
         "asked": asked,
         "filter": asked.filter,
         "view": asked.filter.view,
-        "tabs": [(view, words, asked.with_view(view), counts.views.get(view)) for view, words in VIEWS.items()],
+        "tabs": [(view, words, asked.with_view(view), in_tabs.get(view)) for view, words in VIEWS.items()],
         "is_plain": asked.filter.queue is None and asked.filter.saved is None,
         "rows": page.rows,
         "next_page": page.last,

@@ -87,8 +87,8 @@ class QueueRow:
     is_own: bool
     # What was decided may be told: never what others said of a panel that is still open.
     tells_decision: bool
-    # How many more people have to judge it, where several do.
-    missing: int
+    # How many blind opinions its panel has.
+    given: int
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,10 @@ def _rows(reviews: Sequence[Any], *, project: Project, actor: Actor) -> list[Que
     sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
     own_seats = {(seat.panel_id, seat.pk) for seat in sat}
     may_decide = may_decide_own(project, actor=actor)
-    # By panel, how many opinions it waits for; with one query, where there are panels at all.
-    wanted = {review.panel_id: review.panel.wanted for review in reviews if review.panel and review.is_seat}
     given: dict[UUID | None, int] = {}
-    if wanted:
-        spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
+    if panels:
+        spoken = Review.objects.filter(panel__in=panels, state=ReviewState.DECIDED, opinion__isnull=False)
         given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
-    missing = {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
     now = timezone.now()
     return [
         QueueRow(
@@ -161,7 +158,7 @@ def _rows(reviews: Sequence[Any], *, project: Project, actor: Actor) -> list[Que
             sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own_seats),
             is_own=not may_decide and is_own(review.handed_in_by, actor=actor),
             tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
-            missing=missing.get(review.panel_id, 0),
+            given=given.get(review.panel_id, 0),
         )
         for review in reviews
     ]

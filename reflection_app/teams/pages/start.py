@@ -33,8 +33,11 @@ def get_started(request: DeskRequest) -> HttpResponse:
         return render(request, "teams/start/page.html#first-request", {"key": key})
     may_create_key = request.place.may(Permission.MANAGE_KEYS)
     secret = take_secret_once(request, NEW_KEY, of=project.pk) if may_create_key else ""
+    used = project.api_keys.filter(last_used_at__isnull=False, revoked_at=None)
     context = {
         "key": key,
+        # Without a key in the address: the one that sent the project's last request.
+        "used_key": None if key else used.order_by("-last_used_at").first(),
         "secret": secret,
         # What the snippets show.
         "shown_key": secret or "rd_…",
