@@ -227,7 +227,7 @@ class Definition:
             value = None
         elif not self.is_total:
             value = value / whole if whole else None
-        return replace(figure(self.name, value, whole), is_at_least=is_at_least)
+        return figure(self.name, value, whole, is_at_least=is_at_least)
 
     def runs_behind(self) -> tuple[Q, Q]:
         """Over which runs it is computed, and which of them count in its favour; both select rows of RunFigure."""
@@ -501,9 +501,10 @@ def figures_of(sums: Sums) -> dict[str, Figure]:
     return {one.name: one.of(sums) for one in DEFINITIONS}
 
 
-def figure(name: str, value: float | None, of: int) -> Figure:
+def figure(name: str, value: float | None, of: int, *, is_at_least: bool = False) -> Figure:
     """The figure of that name, a share with its interval."""
     unit = FIGURES[name].unit
     # Reflections, checks and steps of one run hang together, so the interval of their shares is somewhat too narrow.
     bounds = wilson(value * of, of) if unit is Unit.SHARE and value is not None else None
-    return Figure(name, value, unit, of, *((bounds.low, bounds.high) if bounds else ()))
+    low, high = (bounds.low, bounds.high) if bounds else (None, None)
+    return Figure(name, value, unit, of, low, high, is_at_least)

@@ -17,6 +17,7 @@ from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
+from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
@@ -45,7 +46,7 @@ from reflection_app.runs.views.list import (
 )
 from reflection_app.runs.views.live import sections_of
 from reflection_app.runs.views.steps import StepLine
-from reflection_app.runs.views.story import lineage_of, tell
+from reflection_app.runs.views.story import RunStory, lineage_of, tell
 from reflection_app.sessions.views import looked_back_at
 from reflection_app.tasks.redo import redo_form_of, why_no_redo
 from reflection_app.tasks.views import models_in_form
@@ -102,7 +103,8 @@ def run_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     behind = behind_figure(request)
     filters = read_run_filters(request.GET)
-    runs, order = runs_for_list(project), SORTS.get(filters["sort"], NEWEST)
+    order = SORTS.get(filters["sort"], NEWEST)
+    runs = among = runs_for_list(project, by_score=order[0].endswith("sort_score"))
     # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
     runs = runs.filter(pk__in=behind.runs.values("pk")) if behind else filtered(project, runs, filters)
     # What the newest runs have is suggested: to look through all of them takes long.
@@ -113,7 +115,7 @@ def run_list(request: DeskRequest) -> HttpResponse:
         "runs/list.html",
         runs,
         called="runs",
-        among=runs_for_list(project),
+        among=among,
         filters=behind or filters,
         behind=behind,
         states=STATES,
@@ -200,12 +202,14 @@ def compare_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
 # Taking the last decision on a run back from the run's own page.
 
 
-def undo_on_run(request: DeskRequest, run: Run) -> Review | None:
+def undo_on_run(request: DeskRequest, story: RunStory) -> Review | None:
     """The last decision on the run, where the user can take it back now."""
-    decided = Review.objects.filter(run=run, state=ReviewState.DECIDED).select_related("step", "panel")
-    last = decided.order_by("-decided_at").first()
+    reviews = (review for card in story.attempts for review in card.reviews)
+    decided = (review for review in reviews if review.state == ReviewState.DECIDED)
+    last = max(decided, key=lambda review: review.decided_at or review.created_at, default=None)
     if last is None or is_hidden(last, reader=request.place.actor):
         return None
+    last.run = story.run
     offer = undo_offer(request, last)
     return last if offer and not offer.why_not else None
 
@@ -217,21 +221,23 @@ def undo_on_run(request: DeskRequest, run: Run) -> Review | None:
 @require_safe
 def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     run = get_run_for(request.place, run_id)
-    may_redo = request.place.may(Permission.REVIEW) and not why_no_redo(run)
+    story, may_redo = tell(run), request.place.may(Permission.REVIEW) and not why_no_redo(run)
+    attempts = [card.attempt for card in story.attempts]
+    verdicts = [verdict for card in story.attempts for verdict in card.verdicts]
     context = {
         "run": run,
         "project": request.place.project,
-        "story": tell(run),
+        "story": story,
         "permissions": permissions_of(run),
-        "redo": redo_form_of(run) if may_redo else None,
+        "redo": redo_form_of(attempts) if may_redo else None,
         "graph": draw(run),
-        "learned": learned_from_run(run),
-        "undo": undo_on_run(request, run),
+        "learned": learned_from_run(run, attempts, verdicts),
+        "undo": undo_on_run(request, story),
         "may_cancel": request.place.may(Permission.HAND_IN),
         "may_fork": request.place.may(Permission.HAND_IN),
         "lineage": lineage_of(run),
         "thread": opened_thread(request, About.RUN, run.pk),
-        "looks_back": looked_back_at(run),
+        "looks_back": looked_back_at(run) if run.mode in OF_THE_DESK else None,
         **sections_of(run),
     }
     return render(request, "runs/page.html", context)

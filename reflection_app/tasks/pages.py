@@ -129,7 +129,7 @@ def redo_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     context = {
         "run": run,
         "project": request.place.project,
-        "redo": redo_form_of(run, form),
+        "redo": redo_form_of(run.attempts.only("number"), form),
         "why_not": why_no_redo(run),
     }
     return render(request, "runs/redo.html", context, status=status or form.status)

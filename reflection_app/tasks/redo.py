@@ -5,6 +5,7 @@ through the six steps where the old loop had a critic or the model itself as its
 for one event.
 """
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from django.db import transaction
@@ -158,7 +159,6 @@ def _attempt_of(run: Run, number: int | None) -> Attempt:
 REDO_FIELDS = ("instructions", "attempt")
 
 
-def redo_form_of(run: Run, form: Form | None = None) -> dict[str, object]:
+def redo_form_of(attempts: Iterable[Attempt], form: Form | None = None) -> dict[str, object]:
     form = form or Form(dict.fromkeys(REDO_FIELDS, ""))
-    numbers = list(run.attempts.order_by("number").values_list("number", flat=True))
-    return {"fields": form.fields, "general": form.general, "numbers": numbers}
+    return {"fields": form.fields, "general": form.general, "numbers": [attempt.number for attempt in attempts]}

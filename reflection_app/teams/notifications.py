@@ -131,7 +131,8 @@ def letter_to(user: User, notices: Sequence[Notification]) -> EmailMessage:
 # At a blind seat of a panel a comment would tell the others an opinion: until the last opinion is in, nobody but its
 # author sees it, and what it tells anybody of is held back for as long.
 
-MOST_COUNTED = 100
+# Pages show "99+" for more.
+MOST_UNREAD = 99
 
 
 def blind_seats() -> QuerySet[Review]:
@@ -163,9 +164,13 @@ def notices_of(user_id: int) -> QuerySet[Notification]:
     return readable_notices().filter(user=user_id).select_related("project").order_by("-created_at", "-id")
 
 
+def unread_notices(user_id: int) -> QuerySet[Notification]:
+    return readable_notices().filter(user=user_id, read_at=None)
+
+
 def count_unread(user_id: int) -> int:
-    """How many are unread; nobody needs to know of more than a hundred."""
-    return readable_notices().filter(user=user_id, read_at=None)[:MOST_COUNTED].count()
+    """How many are unread, up to the first that is too many to show."""
+    return unread_notices(user_id)[: MOST_UNREAD + 1].count()
 
 
 MAY_REVIEW = roles_that_may(Permission.REVIEW)

@@ -14,11 +14,12 @@ from reflection_app.adapters.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.words import waiting_entries
-from reflection_app.queues.views.navigation import NavLink, nav_links
-from reflection_app.reviews.views.counting import open_reviews
+from reflection_app.queues.views.navigation import NavLink, nav_counts, nav_links
+from reflection_app.reviews.models import OPEN, Review
+from reflection_app.reviews.views.counting import CountUpTo, open_questions, up_to_most
 from reflection_app.reviews.views.decision import LastDecision, last_decision
 from reflection_app.reviews.views.queue import carried, read_queue
-from reflection_app.teams.notifications import count_unread
+from reflection_app.teams.notifications import MOST_UNREAD, unread_notices
 from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, Place, place_of
 from reflection_app.web.language import SCHEMES, theme_of
@@ -68,29 +69,43 @@ class Desk:
         return bool(settings.MAIL_OPTIONS)
 
     @cached_property
-    def open_reviews(self) -> int:
-        counted: int | None = getattr(self._request, "open_reviews", None)
-        if counted is not None:
-            return counted
-        return open_reviews(self.project) if self.project else 0
+    def _counts(self) -> dict[str, int]:
+        """All numbers of the navigation. One query: each page waits for it."""
+        user = self._request.user
+        if not isinstance(user, User):
+            return {}
+        counts = {"unread": CountUpTo(unread_notices(user.pk), most=MOST_UNREAD)}
+        if self.project is not None:
+            counts |= {"entries": CountUpTo(waiting_entries(self.project))}
+            counts |= nav_counts(cast("DeskRequest", self._request))
+            if not hasattr(self._request, "open_reviews"):
+                counts |= {"reviews": CountUpTo(Review.objects.filter(project=self.project, state__in=OPEN))}
+                counts |= {"questions": CountUpTo(open_questions(self.project))}
+        found: dict[str, int] = User.objects.filter(pk=user.pk).annotate(**counts).values(*counts).get()
+        return found
 
-    @cached_property
+    @property
+    def open_reviews(self) -> int:
+        """How many verdicts and questions of the project wait for a person, counted as far as pages show it."""
+        if self.project is None:
+            return 0
+        counted: int | None = getattr(self._request, "open_reviews", None)
+        return up_to_most(self._counts["reviews"] + self._counts["questions"]) if counted is None else counted
+
+    @property
     def waiting_entries(self) -> int:
         """How many proposals wait in the notebook."""
-        return waiting_entries(self.project) if self.project else 0
+        return self._counts.get("entries", 0)
 
     @cached_property
     def nav_links(self) -> list[NavLink]:
         """The queues that the member works from, each with its count."""
-        if self._place is None or not self._request.user.is_authenticated:
-            return []
-        return nav_links(cast("DeskRequest", self._request))
+        return [] if self.project is None else nav_links(cast("DeskRequest", self._request), self._counts)
 
-    @cached_property
+    @property
     def unread(self) -> int:
         """How many notifications the user has not read, of all their projects."""
-        user = self._request.user
-        return count_unread(user.pk) if isinstance(user, User) else 0
+        return self._counts.get("unread", 0)
 
     @cached_property
     def last_decision(self) -> LastDecision | None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -13,8 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from reflection_app.attachments.views import where_in_words
 from reflection_app.core.file_places import place_in_words
@@ -26,7 +27,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
 from reflection_app.runs.views.passages import AnyIssue, IssueShown, Passages
 from reflection_app.web.labels import in_words
-from reflection_app.web.pages import all_pages
+from reflection_app.web.pages import Page, all_pages
 
 register = Library()
 register.filter("in_words", in_words)
@@ -232,9 +233,8 @@ def lease_s() -> float:
 @register.simple_tag
 def ago(when: datetime) -> SafeString:
     """A `<time>` that says how long ago, and when exactly."""
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', when.isoformat(), f"{when:%Y-%m-%d %H:%M:%S} UTC", age(when)
-    )
+    exact = when.isoformat()
+    return SafeString(f'<time datetime="{exact}" title="{exact[:10]} {exact[11:19]} UTC">{age(when)}</time>')
 
 
 register.filter("ago", ago)
@@ -257,6 +257,7 @@ def post_button(
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def icon(name: str) -> SafeString:
     """A picture from templates/_icons.html. It never stands alone: a word says the same."""
     return format_html('<svg class="icon" aria-hidden="true" focusable="false"><use href="#icon-{}"></use></svg>', name)
@@ -292,6 +293,11 @@ def why_asked(reason: str, referee: str) -> str:
 @register.simple_tag
 def badge(value: str, kind: str) -> SafeString:
     """A state in its tone, with its icon and words."""
+    return _badge(value, kind, get_language())
+
+
+@lru_cache(maxsize=512)
+def _badge(value: str, kind: str, _language: str | None) -> SafeString:
     found = look_of(value, kind)
     return format_html('<span class="badge badge-{}">{} {}</span>', found.tone, icon(found.icon), words(value, kind))
 
@@ -312,12 +318,17 @@ def aria_current(context: Context, name: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def nav_current(context: Context, name: str) -> SafeString:
     """Mark an entry of the navigation that leads to the page `name`, or to the first page of the part one is in."""
-    page, desk = all_pages()[name], context["desk"]
-    if desk.section == name:
+    page = all_pages()[name]
+    return _nav_mark(context, page, page.path(context["desk"].project))
+
+
+def _nav_mark(context: Context, page: Page, path: str) -> SafeString:
+    section = context["desk"].section
+    if section == page.name:
         return PAGE
-    here, there = context["request"].path.split("/"), page.path(desk.project).split("/")
-    is_part = here[:4] == there[:4] and len(here) >= PART and name != "project_overview"
-    own = all_pages().get(desk.section)
+    here, there = context["request"].path.split("/"), path.split("/")
+    is_part = here[:4] == there[:4] and len(here) >= PART and page.name != "project_overview"
+    own = all_pages().get(section)
     return BELOW if is_part or (own and own.within == page.title) else NOT_CURRENT
 
 
@@ -327,10 +338,6 @@ def nav_link(context: Context, name: str) -> SafeString:
     page, desk = all_pages()[name], context["desk"]
     if page.permission is not None and not desk.may[page.permission]:
         return SafeString()
-    return format_html(
-        '<li><a href="{}"{}>{} {}</a></li>',
-        page.path(desk.project),
-        nav_current(context, name),
-        icon(page.icon),
-        page.within or page.title,
-    )
+    path = page.path(desk.project)
+    mark, picture = _nav_mark(context, page, path), icon(page.icon)
+    return format_html('<li><a href="{}"{}>{} {}</a></li>', path, mark, picture, page.within or page.title)

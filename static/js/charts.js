@@ -97,7 +97,7 @@ async function draw(chart) {
     const Plotly = await plotly();
     const page = look();
     await Plotly.react(plot, data.map((trace) => painted(trace, page)), laidOut(layout, page, plot.clientWidth), CONFIG);
-    if (!drawn.has(chart)) follow(plot);
+    if (!drawn.has(chart)) follow(chart, plot);
     drawn.set(chart, plot);
     chart.dataset.drawn = "";
   } catch (error) {
@@ -110,20 +110,14 @@ async function draw(chart) {
   }
 }
 
-// Where a point leads; only ever to a page of this desk.
-function target(event) {
-  const said = event.points?.[0]?.customdata;
-  if (typeof said !== "string" || !said.startsWith("/")) return null;
-  const url = new URL(said, location.href);
-  return url.origin === location.origin ? url : null;
+// The link of the chart's table to which a point leads.
+function target(chart, event) {
+  return chart.querySelectorAll("td a")[event.points?.[0]?.customdata ?? -1];
 }
 
-function follow(plot) {
-  plot.on("plotly_click", (event) => {
-    const url = target(event);
-    if (url) location.assign(url);
-  });
-  plot.on("plotly_hover", (event) => plot.toggleAttribute("data-leads", Boolean(target(event))));
+function follow(chart, plot) {
+  plot.on("plotly_click", (event) => target(chart, event)?.click());
+  plot.on("plotly_hover", (event) => plot.toggleAttribute("data-leads", Boolean(target(chart, event))));
   plot.on("plotly_unhover", () => plot.removeAttribute("data-leads"));
 }
 

@@ -5,7 +5,6 @@ import io
 import json
 import re
 from datetime import UTC, datetime, timedelta
-from html import unescape
 from typing import Any
 
 import plotly.graph_objects as plotly
@@ -17,6 +16,7 @@ from reflection_app.core.models import Project, Scope
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import RunFigure
+from reflection_app.metrics.views.charts import Chart
 from reflection_app.runs.models import Run
 from tests import given, then
 from tests.api.caller import Caller
@@ -25,11 +25,16 @@ from tests.metrics.recorded import begin, random_project
 
 pytestmark = pytest.mark.django_db
 
-FIGURE = re.compile(r'data-chart="([^"]*)"')
+FIGURE = re.compile(r"data-chart='([^']*)'")
 
 
 def charts_of(text: str) -> list[dict[str, Any]]:
-    return [json.loads(unescape(found)) for found in FIGURE.findall(text)]
+    return [json.loads(found) for found in FIGURE.findall(text)]
+
+
+def drawn_charts(client: Client, project: Project) -> dict[str, Chart]:
+    sections = client.get(address(project)).context["sections"]
+    return {chart.name: chart for section in sections for chart in section.charts if chart.rows and not chart.lone}
 
 
 def address(project: Project, rest: str = "") -> str:
@@ -49,19 +54,25 @@ def test_every_chart_is_one_that_plotly_itself_accepts(client: Client, project: 
 def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: Project) -> None:
     fill(project, runs=20)
     given.logged_in(client, project)
-    charts = {family(one): one for one in charts_of(client.get(address(project)).text)}
-    (trace,) = charts["outcomes"]["data"]
+    (trace,) = drawn_charts(client, project)["outcomes"].figure["data"]
     lengths = trace["x"] if trace["orientation"] == "h" else trace["y"]
     for length, href in zip(lengths, trace["customdata"], strict=True):
         if href:
             assert client.get(href).context["behind"].runs.count() == length, href
 
 
-def family(chart: dict[str, Any]) -> str:
-    leads = [href for href in chart["data"][0]["customdata"] if href]
-    found = re.search(r"figure=(\w+)", leads[0])
-    assert found is not None
-    return found[1]
+def test_addresses_are_in_the_table_alone_and_each_point_has_the_place_of_its_link(
+    client: Client, project: Project
+) -> None:
+    fill(project, runs=40)
+    given.logged_in(client, project)
+    for chart in drawn_charts(client, project).values():
+        links = [cell.href for row in chart.rows for cell in row if cell.href]
+        assert "/runs/" not in chart.figure_json
+        for trace, placed in zip(chart.figure["data"], json.loads(chart.figure_json)["data"], strict=True):
+            leads = ["" if place is None else links[place] for place in placed["customdata"]]
+            assert leads == trace["customdata"], chart.name
+            assert any(leads), chart.name
 
 
 def test_every_headline_leads_to_its_runs_and_those_to_their_parts(client: Client, project: Project) -> None:

@@ -55,18 +55,18 @@ def test_what_a_person_approved_stays_and_comes_to_the_inbox_and_to_the_approver
     given.member(project, Role.CURATOR)
     given.logged_in(client, project, Role.CURATOR)
     entry = approved_by(project, Actor(user=anna))
-    assert waiting_entries(project) == 0
+    assert waiting_entries(project).count() == 0
     screen_waiting()
     assert is_told(project, entry)
     assert "Flagged by safety check" in inbox(client)
-    assert waiting_entries(project) == 1
+    assert waiting_entries(project).count() == 1
     [notice] = Notification.objects.filter(project=project)
     assert (notice.user, notice.kind, notice.about_id) == (anna, "entry_flagged", entry.pk)
 
     clear_flags(project, entry.pk, CurationInput(), actor=Actor(user=anna))
     Entry.objects.update(read_by_weights=0)
     screen_waiting()
-    assert waiting_entries(project) == 0
+    assert waiting_entries(project).count() == 0
     assert "Flagged by safety check" not in inbox(client)
     assert Notification.objects.filter(project=project).count() == 1
 
@@ -86,7 +86,7 @@ def test_what_a_key_approved_is_left_out_and_the_curators_are_notified(project: 
     entry = approved_by(project, Actor(api_key=key))
     screen_waiting()
     assert not is_told(project, entry)
-    assert waiting_entries(project) == 1
+    assert waiting_entries(project).count() == 1
     assert set(Notification.objects.values_list("user", flat=True)) == curators
 
 
@@ -97,5 +97,5 @@ def test_what_the_signatures_find_in_an_edit_is_left_out_and_the_approver_is_not
     edit_entry(project, entry.pk, EntryEdit(content=f"Painter payments. {INJECTION}"), actor=Actor(user=ben))
     screen_waiting()
     assert not is_told(project, entry)
-    assert waiting_entries(project) == 1
+    assert waiting_entries(project).count() == 1
     assert {notice.user_id for notice in Notification.objects.all()} == {anna.pk}

@@ -138,7 +138,7 @@ def test_an_item_is_asked_for_by_few_queries_however_much_came_before(
     review = revised("desk")
     noted(review.project, "Sea", "A haiku about the sea")
     page_of(client, review)
-    with django_assert_max_num_queries(34) as few:
+    with django_assert_max_num_queries(28) as few:
         page_of(client, review)
     asked = len(few)
     answers = {f"attempt-{number}/answer": f"Text {number}" for number in range(1, 5)}

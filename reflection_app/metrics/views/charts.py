@@ -20,6 +20,7 @@ from django.core.files.storage import FileSystemStorage
 from django.template import Library
 from django.templatetags.static import static
 from django.utils.csp import CSP
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 LONGEST_LABEL = 28
@@ -201,10 +202,14 @@ def ticks(words: Sequence[str]) -> dict[str, Any]:
     return {"tickmode": "array", "tickvals": places, "ticktext": words, "showgrid": False, "zeroline": False}
 
 
-# Charts as pages show them: a Plotly figure, its twin as a table, and where each bar leads.
+# Charts as pages show them: a Plotly figure, a table of the same figures, and where each bar leads.
 
 # For `csp_override` of a page with charts: Plotly writes style attributes. Scripts stay as strict as everywhere.
 CHARTS_POLICY: dict[str, Any] = {**settings.SECURE_CSP, "style-src": [CSP.SELF, CSP.UNSAFE_INLINE]}
+
+
+# As JSON escapes: as HTML ones, each quotation mark of the JSON would take six characters.
+ATTRIBUTE_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "'&<>"}
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,9 @@ class Chart:
     """`figure` is `{data, layout}` as Plotly reads it, without colours of its own: the page's theme gives them.
 
     A trace names its colour in `meta` (see static/js/charts.js): `tone` for all of it, `tones` for each point, `scale`
-    for a heat map. A point of `data` whose `customdata` is an address leads there. Without `rows` there is nothing to
-    draw, and `empty` says what would fill it. The first `words` columns of the table are words, the others numbers.
+    for a heat map. A point of `data` whose `customdata` is an address leads there, as a cell of the table does. Without
+    `rows` there is nothing to draw, and `empty` says what would fill it. The first `words` columns of the table are
+    words, the others numbers.
     """
 
     name: str
@@ -240,8 +246,20 @@ class Chart:
         return list(zip(self.columns, self.rows[0], strict=True)) if len(self.rows) == 1 else []
 
     @property
-    def figure_json(self) -> str:
-        return json.dumps(self.figure, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    def figure_json(self) -> SafeString:
+        """The figure for an attribute in single quotes. `customdata` are places among the links of the table."""
+        links = [cell.href for row in self.rows for cell in row if cell.href]
+        places = {href: place for place, href in enumerate(links)}
+
+        def placed(leads: Any) -> Any:
+            return [placed(one) for one in leads] if isinstance(leads, list) else places.get(leads)
+
+        data = [
+            trace | {"customdata": placed(trace["customdata"])} if "customdata" in trace else trace
+            for trace in self.figure["data"]
+        ]
+        text = json.dumps(self.figure | {"data": data}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return mark_safe(text.translate(ATTRIBUTE_ESCAPES))  # noqa: S308 - nothing in it ends the attribute
 
 
 # Plotly's script as a static file: that of the installed package, at an address that changes with its version.

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -170,8 +171,17 @@ class Links:
 
     def runs(self, figure: str, key: str = "") -> str:
         """The runs behind the figure, or behind the bar `key` of a family of bars."""
-        given = {"figure": figure} | ({"key": key} if key else {}) | as_fields(self.chosen)
-        return f"{reverse('runs', kwargs={'slug': self.slug})}?{urlencode(given)}"
+        given = {"figure": figure} | ({"key": key} if key else {})
+        return f"{self._page}?{urlencode(given)}&{self._chosen}"
+
+    # A page has hundreds of links.
+    @cached_property
+    def _page(self) -> str:
+        return reverse("runs", kwargs={"slug": self.slug})
+
+    @cached_property
+    def _chosen(self) -> str:
+        return urlencode(as_fields(self.chosen))
 
     def of_points(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
         """Each piece of the period with the links of its own days."""

@@ -47,7 +47,7 @@ from reflection_app.notebook.views.filter import (
     remember_change,
 )
 from reflection_app.notebook.views.lift import lift_context
-from reflection_app.notebook.views.words import category_words, tags_in, waiting_entries
+from reflection_app.notebook.views.words import category_words, tags_in
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.lesson_use import counts_of, uses_of
@@ -61,12 +61,13 @@ SHOWN_BESIDE = 5
 MOST_EVIDENCE = 100
 
 
-def about_entry(request: DeskRequest, entry: Entry, *, most: int) -> dict[str, Any]:
+def about_entry(request: DeskRequest, view: EntryView, *, most: int) -> dict[str, Any]:
     """The entry with what is needed to decide on it; of its evidence the newest `most`."""
+    entry = view.entry
     project = request.place.project
     evidence = lines_of(project, occurrences_of(entry, most=most + 1))
     return {
-        "view": views_of([entry])[0],
+        "view": view,
         "entry": entry,
         "evidence": evidence[:most],
         "has_more_evidence": len(evidence) > most,
@@ -86,7 +87,7 @@ def entry_page(request: DeskRequest, entry_id: UUID) -> HttpResponse:
 
 def render_entry(request: DeskRequest, entry: Entry, *, refusal: Any = None, status: int = 200) -> HttpResponse:
     """The whole page of the entry; with a refusal, why a change of it was not made."""
-    context = about_entry(request, entry, most=MOST_EVIDENCE)
+    context = about_entry(request, views_of([entry])[0], most=MOST_EVIDENCE)
     run_uses = uses_of(request.place.project, entry) if entry.state == EntryState.APPROVED else []
     context |= {
         "place": "entry",
@@ -158,20 +159,19 @@ def inbox_context(
     project = request.place.project
     rows = views_of(found.page.entries)
     chosen = chosen or (found.page.entries[0] if found.page.entries else None)
-    waiting = waiting_entries(project)
     context: dict[str, Any] = {
         "asked": found.asked,
         "filter": found.asked.filter,
         "rows": rows,
         "after": found.after,
         "next_page": found.page.last,
-        "waiting": waiting,
         "matches": count_entries(project.pk, found.wanted) if found.asked.filter.is_narrowed else None,
         "chosen_id": chosen.id if chosen else None,
         "place": "inbox",
     }
     if with_item and chosen is not None:
-        context |= about_entry(request, chosen, most=SHOWN_BESIDE)
+        of_list = (view for view in rows if view.entry.id == chosen.id)
+        context |= about_entry(request, next(of_list, None) or views_of([chosen])[0], most=SHOWN_BESIDE)
     return context | (filters_offered(project, orders=INBOX_ORDERS) if with_filters else {})
 
 

@@ -1,6 +1,6 @@
 """One entry of the notebook as the pages show it: its labels in words, the fields of its kind, what is suspicious."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -285,11 +285,10 @@ def _texts_by_field(kept: dict[str, Any]) -> dict[str, str]:
 MOST_PARTS = 100
 
 
-def learned_from_run(run: Run) -> list[EntryView]:
+def learned_from_run(run: Run, attempts: Sequence[Attempt], verdicts: Sequence[Verdict]) -> list[EntryView]:
     """The entries that rest on the run or on a part of it, or that it found itself where it is a reflector."""
-    attempts = Attempt.objects.filter(run=run).order_by("number").values_list("pk", flat=True)[:MOST_PARTS]
-    verdicts = Verdict.objects.filter(attempt__run=run).order_by("created_at").values_list("pk", flat=True)[:MOST_PARTS]
-    parts = [{"attempt": str(one)} for one in attempts] + [{"verdict": str(one)} for one in verdicts]
+    parts = [{"attempt": str(one.pk)} for one in attempts[:MOST_PARTS]]
+    parts += [{"verdict": str(one.pk)} for one in verdicts[:MOST_PARTS]]
     return _views(run, [{"run": str(run.pk)}, {"reflector": str(run.pk)}, *parts])
 
 

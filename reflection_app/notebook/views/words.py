@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from notebook_app.kinds import LONGEST_FIELD, EntryKind, EntryState, fields_of, lists_of
-from notebook_app.listing import Listing, count_entries
+from notebook_app.listing import Listing, entry_rows
 from notebook_app.public import Entry
 from reflection_app.core.models import Project
 
@@ -175,9 +176,9 @@ def _typed(name: str, value: Any) -> str:
     return "\n".join(value) if isinstance(value, list) else str(value)
 
 
-# How many proposals wait in the notebook.
+# What waits in the notebook.
 
 
-def waiting_entries(project: Project) -> int:
-    """Count the proposals and flagged approved entries that wait for a curator, up to the first that is too many."""
-    return count_entries(project.pk, Listing(is_to_decide=True))
+def waiting_entries(project: Project) -> QuerySet[Entry]:
+    """Return the proposals and flagged approved entries that wait for a curator."""
+    return entry_rows(project.pk, Listing(is_to_decide=True))

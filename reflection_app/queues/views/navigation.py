@@ -1,14 +1,12 @@
-"""What stands in the navigation of every page: one's queues, counted in one query."""
+"""The reader's queues in the navigation of every page."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
-from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 
-from reflection_app.core.models import Project
 from reflection_app.queues.models import ReviewQueue
 from reflection_app.queues.views.named import working_from
 from reflection_app.reviews.goals import due_before, goal_within
@@ -43,19 +41,20 @@ def _words_for(count: int) -> str:
     return f"{MOST}+" if count > MOST else str(count)
 
 
-def nav_links(request: DeskRequest) -> list[NavLink]:
-    """The queues that the reader works from."""
-    project, queues = request.place.project, working_from(request)[:MOST_QUEUES]
-    if not queues:
-        return []
-    now = timezone.now()
-    rows: dict[str, QuerySet[Review]] = {}
-    for queue in queues:
+def nav_counts(request: DeskRequest) -> dict[str, CountUpTo]:
+    """Return the columns that `nav_links` needs, for the one query that counts all that the navigation shows."""
+    project, now = request.place.project, timezone.now()
+    counts = {}
+    for queue in working_from(request)[:MOST_QUEUES]:
         waiting = Review.objects.filter(queue=queue.pk, state__in=OPEN)
-        rows[f"waiting_{queue.pk.hex}"] = waiting
-        rows[f"late_{queue.pk.hex}"] = waiting.filter(due_before(goal_within(queue, project=project), now=now))
-    counted: dict[str, Any] = {name: CountUpTo(found, most=MOST) for name, found in rows.items()}
-    counts = Project.objects.filter(pk=project.pk).annotate(**counted).values(*counted).get()
+        late = waiting.filter(due_before(goal_within(queue, project=project), now=now))
+        counts[f"waiting_{queue.pk.hex}"] = CountUpTo(waiting, most=MOST)
+        counts[f"late_{queue.pk.hex}"] = CountUpTo(late, most=MOST)
+    return counts
+
+
+def nav_links(request: DeskRequest, counts: Mapping[str, int]) -> list[NavLink]:
+    """The queues that the reader works from, with the counts of `nav_counts`."""
     shown = _open_queue(request)
     return [
         NavLink(
@@ -64,7 +63,7 @@ def nav_links(request: DeskRequest) -> list[NavLink]:
             overdue=counts[f"late_{queue.pk.hex}"],
             is_current=str(queue.pk) == shown,
         )
-        for queue in queues
+        for queue in working_from(request)[:MOST_QUEUES]
     ]
 
 

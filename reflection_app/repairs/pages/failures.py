@@ -49,9 +49,16 @@ FOLLOWS = {
 WENT = {"worked": True, "failed": False, "unknown": None}
 
 
+# What a row of the list shows.
+SHOWN = (
+    *("tool", "error_message", "error_type", "source", "worked", "is_repeated", "agent"),
+    *("reported_by_label", "created_at", "run__state"),
+)
+
+
 def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
     """The project's failures that the filters leave, newest first."""
-    rows = ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
+    rows = ToolFailure.objects.filter(project=project).select_related("run").only(*SHOWN)
     if filters["q"]:
         rows = rows.filter(pk__in=ids_with_words(project.pk, filters["q"], kind=Indexed.FAILURE))
     if filters["type"]:

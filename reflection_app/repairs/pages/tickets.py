@@ -23,16 +23,22 @@ from reflection_app.web.forms import read_input
 from reflection_app.web.list_pages import Filters, agent_of, id_of, list_page, names_in, one_of, text_of
 from reflection_app.web.middleware import post_only
 
+# What a row of the list shows.
+SHOWN = (
+    *("ticket_id", "trigger", "target_agent", "issues", "state", "verdict", "quality_score", "created_at"),
+    *("run__task__objective", "attempt__number"),
+)
+
 
 def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
     """The project's tickets that fit, newest first."""
     wanted = {
         "target_agent" if name == "agent" else name: value for name, value in filters.given.items() if name != "q"
     }
-    tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt")
+    tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt").only(*SHOWN)
     if filters["q"]:
         tickets = tickets.filter(pk__in=ids_with_words(project.pk, filters["q"], kind=Indexed.TICKET))
-    return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
+    return tickets.order_by("-created_at", "-id")
 
 
 @project_page()

@@ -120,8 +120,8 @@ def thread_of(
     found = comments_seen_by(place.actor.label, project_id=place.project.pk).filter(
         about=about.value, about_id=about_id
     )
-    count = found.count()
     newest = list(found.order_by("-created_at", "-id")[:SHOWN])
+    count = found.count() if len(newest) == SHOWN else len(newest)
     active = Membership.objects.filter(project=place.project.pk, user__is_active=True)
     members = list(active.order_by("user__username").values_list("user__username", flat=True))
     names = frozenset(members)

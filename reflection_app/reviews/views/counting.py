@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.reviews.models import OPEN, Review
+from reflection_app.reviews.models import Review
 from reflection_app.reviews.queue import QueueView, in_view
 from reflection_app.runs.models import Question, QuestionState
 
@@ -18,13 +18,14 @@ COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.S
 
 
 class CountUpTo(Subquery):
-    """How many rows there are, none counted past the first that is too many to tell."""
+    """How many rows there are, none counted past the first that is too many to tell; all where `most` is None."""
 
     template = "(SELECT count(*) FROM (%(subquery)s) counted)"
     output_field = IntegerField()
+    empty_result_set_value = 0
 
-    def __init__(self, rows: QuerySet[Any], *, most: int = MOST) -> None:
-        super().__init__(rows.order_by().values("pk")[: most + 1])
+    def __init__(self, rows: QuerySet[Any], *, most: int | None = MOST) -> None:
+        super().__init__(rows.order_by().values("pk")[: None if most is None else most + 1])
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Counts:
     @property
     def waiting(self) -> int:
         """How many of all wait for a person, as far as anybody tells it."""
-        return min(self.views[QueueView.ALL] + self.questions, MOST + 1)
+        return up_to_most(self.views[QueueView.ALL] + self.questions)
 
 
 def count_views(project: Project, *, actor: Actor) -> Counts:
@@ -60,7 +61,6 @@ def open_questions(project: Project) -> QuerySet[Question]:
     return Question.objects.filter(project=project, state=QuestionState.OPEN)
 
 
-def open_reviews(project: Project) -> int:
-    """How many verdicts and questions of the project wait for a person, as far as anybody tells it."""
-    questions = open_questions(project)[: MOST + 1].count()
-    return min(count_up_to(Review.objects.filter(project=project, state__in=OPEN)) + questions, MOST + 1)
+def up_to_most(count: int) -> int:
+    """Return `count`, or the first that is too many to show."""
+    return min(count, MOST + 1)

@@ -389,8 +389,9 @@ class UndoOffer:
 
 def undo_offer(request: DeskRequest, review: Review) -> UndoOffer | None:
     """What the page of a decided review offers; nothing to whoever may not take it back."""
-    is_theirs = request.place.may(Permission.REVIEW) and may_undo(review, actor=request.place.actor)
-    if review.state != ReviewState.DECIDED or not is_theirs:
+    if review.state != ReviewState.DECIDED or not request.place.may(Permission.REVIEW):
+        return None
+    if not may_undo(review, actor=request.place.actor):
         return None
     from_step = review.step.seq if review.holds_run and review.step else None
     return UndoOffer(why_it_stands(review, review.run), from_step)

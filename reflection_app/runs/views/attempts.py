@@ -1,7 +1,7 @@
 """An attempt as a run's page shows it, with its verdicts and reviews."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -179,13 +179,16 @@ class AttemptCard:
         return tuple(review for review in self.reviews if review.is_open)
 
 
-def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
+def attempt_cards(run: Run, steps: Iterable[Step] | None = None) -> tuple[AttemptCard, ...]:
+    """The run's attempts in their order. `steps` are all of its steps, where they are read already."""
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
     attempts = list(run.attempts.prefetch_related("attachments__attachment", "looked_at__attachment"))
+    if steps is None:
+        steps = Step.objects.filter(run=run, kind=IssueTicket.kind).only("kind", "state", "attempt_number", "result")
+    issued = (step for step in steps if step.kind == IssueTicket.kind and step.state == StepState.DONE)
     # By the number of the attempt, the ticket with which it went back.
-    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
-    tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}
+    tickets = {step.attempt_number: str((step.result or {}).get("ticket_id") or "") for step in issued}
     failures = failures_by_place(run)
     for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
         verdicts[verdict.attempt_id].append(verdict)

@@ -129,15 +129,24 @@ DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
 NO_SCORE = -1.0
 
 
-def runs_for_list(project: Project) -> QuerySet[Run]:
-    """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
-    return (
-        Run.objects.filter(project=project)
-        .select_related("task")
-        .defer("spec", "task__tests", "task__metadata")
-        .annotate(best_score=best_score(), sort_score=Coalesce(best_score(), Value(NO_SCORE)))
-        .order_by("-created_at", "-id")
-    )
+# What a row of the list shows, of more columns than it has.
+SHOWN = (
+    *("mode", "state", "outcome", "waiting_for", "not_before", "created_at", "active_s", "attempts_made"),
+    *("prompt_tokens", "completion_tokens", "unmetered_calls", "estimated_tokens", "cost_usd", "unpriced_calls"),
+    *("is_scripted", "forked_from_step", "forked_by_label"),
+    *("task__objective", "task__external_id", "task__agent"),
+)
+
+
+def runs_for_list(project: Project, *, by_score: bool = False) -> QuerySet[Run]:
+    """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`.
+
+    Only to sort `by_score` they have a `sort_score` too.
+    """
+    runs = Run.objects.filter(project=project).select_related("task").only(*SHOWN).annotate(best_score=best_score())
+    if by_score:
+        runs = runs.annotate(sort_score=Coalesce(best_score(), Value(NO_SCORE)))
+    return runs.order_by("-created_at", "-id")
 
 
 # The list of runs by its address alone: what it is filtered and sorted by.

@@ -49,9 +49,12 @@ def lineage_of(run: Run) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RunStory:
+    """`is_whole` where `steps` are all of the run's."""
+
     run: Run
     steps: tuple[StepLine, ...]
     attempts: tuple[AttemptCard, ...]
+    is_whole: bool
 
     @cached_property
     def spec(self) -> TaskSpec:
@@ -70,12 +73,15 @@ class RunStory:
     @cached_property
     def open_question(self) -> Question | None:
         """The question that the run waits for a person to answer."""
+        if self.run.is_finished:
+            return None
         return Question.objects.filter(run=self.run, state=QuestionState.OPEN).first()
 
     @cached_property
     def session(self) -> Transcript | None:
         """The session that the run reflects on."""
-        return Transcript.objects.filter(run=self.run).first()
+        is_of_session = self.run.mode == Mode.INLINE_REFLECTION
+        return Transcript.objects.filter(run=self.run).first() if is_of_session else None
 
     @cached_property
     def reflections_made(self) -> int:
@@ -88,15 +94,19 @@ class RunStory:
     @cached_property
     def has_broken_tests(self) -> bool:
         """Whether a person had to decide, or nothing could, since tests that came with the task are broken."""
-        best = self.run.best_attempt
-        verdicts = best.verdicts.filter(referee=Referee.TESTS) if best else ()
-        return any(bool(report.broken) for verdict in verdicts if (report := verdict.get_tests()) is not None)
+        verdicts = self.best.verdicts if self.best else ()
+        reports = (verdict.get_tests() for verdict in verdicts if verdict.referee == Referee.TESTS)
+        return any(bool(report.broken) for report in reports if report is not None)
 
     @cached_property
     def pick(self) -> Pick | None:
         """The newest pick: which attempt stands by the evidence of tests that a model wrote."""
-        picks = Step.objects.filter(run=self.run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
-        result = picks.values_list("result", flat=True).first()
+        if self.is_whole:
+            made = (line.step for line in reversed(self.steps) if line.step.kind == RecordPick.kind)
+            result = next((step.result for step in made if step.state == StepState.DONE), None)
+        else:
+            picks = Step.objects.filter(run=self.run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
+            result = picks.values_list("result", flat=True).first()
         return Pick.model_validate(result) if result else None
 
     @property
@@ -171,6 +181,6 @@ def tell(run: Run, *, after: int = 0) -> RunStory:
     lines = tuple(StepLine(step, failure=failures.get(step.key)) for step in steps)
     cards = (
         card if card.original is None else replace(card, difference=compared(card.original, card.attempt.content))
-        for card in attempt_cards(run)
+        for card in attempt_cards(run, None if after else steps)
     )
-    return RunStory(run=run, steps=lines, attempts=tuple(cards))
+    return RunStory(run=run, steps=lines, attempts=tuple(cards), is_whole=not after)

@@ -5,6 +5,7 @@ from typing import cast
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db.models import Exists
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -20,6 +21,7 @@ from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.goals import overdue_questions, overdue_reviews
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.reviews.queue import for_person
+from reflection_app.reviews.views.counting import CountUpTo
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
 from reflection_app.runs.views.list import runs_for_list
 from reflection_app.teams.demo.loading import demo_there
@@ -27,6 +29,10 @@ from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import DeskRequest, project_page
 
 SHOWN = 6
+OF_REVIEW = (
+    *("project", "state", "reason", "created_at", "holder_label", "lease_until", "holder", "queue__goal_minutes"),
+    *("run__task__objective", "verdict__verdict", "verdict__referee"),
+)
 WEEK = timedelta(days=7)
 FIGURES_SHOWN = (
     "success_rate_with_reflection",
@@ -56,25 +62,34 @@ def home(request: HttpRequest) -> HttpResponse:
 def project_overview(request: DeskRequest) -> HttpResponse:
     project, now = request.place.project, timezone.now()
     runs = runs_for_list(project).filter(NOT_OF_THE_DESK)
-    reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
+    reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "queue")
     if request.place.may(Permission.REVIEW):
         reviews = reviews.filter(for_person(request.place.actor, project=project, now=now))
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
     proposed = AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED)
+    of_agents = Run.objects.filter(NOT_OF_THE_DESK, project=project)
+    facts = {
+        "has_runs": Exists(of_agents),
+        "has_real_runs": Exists(of_agents.filter(is_scripted=False)),
+        "proposed": CountUpTo(proposed, most=None),
+        "overdue_reviews": CountUpTo(overdue_reviews(project, now=now), most=None),
+        "overdue_questions": CountUpTo(overdue_questions(project, now=now), most=None),
+    }
+    found = Project.objects.filter(pk=project.pk).annotate(**facts).values(*facts).get()
     # Found by themselves: of very many runs the database would else bring together all that the list shows.
-    ended = Run.objects.filter(NOT_OF_THE_DESK, project=project, state=RunState.FINISHED)
-    ended_last = list(ended.order_by("-finished_at", "-id").values_list("pk", flat=True)[:SHOWN])
-    is_scripted = not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
+    ended = of_agents.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")
+    ended_last = list(ended.values_list("pk", flat=True)[:SHOWN])
+    is_scripted = not found["has_real_runs"]
     context = {
         "questions": questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN],
         "now": now,
-        "overdue": overdue_reviews(project, now=now).count() + overdue_questions(project, now=now).count(),
-        "instructions_proposed": proposed.count(),
-        "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
+        "overdue": found["overdue_reviews"] + found["overdue_questions"],
+        "instructions_proposed": found["proposed"],
+        "reviews": reviews.only(*OF_REVIEW).order_by("-holds_run", "created_at", "id")[:SHOWN],
         # What waits for a person stands above already.
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
         "recent": runs.filter(pk__in=ended_last).order_by("-finished_at", "-id"),
-        "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
+        "is_new": not found["has_runs"],
         "is_scripted": is_scripted,
         "figures": figures_of_week(project, is_scripted=is_scripted),
         "has_begun": has_begun(project),
@@ -85,15 +100,13 @@ def project_overview(request: DeskRequest) -> HttpResponse:
 def has_begun(project: Project) -> bool:
     """Return True if anyone submitted a task, created a key or decided a review. What the demo came with is ignored."""
     if project.is_demo:
-        has_tasks = project.tasks.filter(created_by__isnull=False).exists()
+        has_tasks = Exists(project.tasks.filter(created_by__isnull=False))
     else:
-        has_tasks = Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
+        has_tasks = Exists(Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False))
     people = Membership.objects.filter(project=project, user__is_active=True).values("user")
-    return (
-        has_tasks
-        or ApiKey.objects.filter(project=project).exists()
-        or Review.objects.filter(project=project, decided_by__in=people).exists()
-    )
+    has_key = Exists(ApiKey.objects.filter(project=project))
+    has_decision = Exists(Review.objects.filter(project=project, decided_by__in=people))
+    return Project.objects.filter(has_tasks | has_key | has_decision, pk=project.pk).exists()
 
 
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
