@@ -25,6 +25,7 @@ class Compiled[Row]:
     def __call__(self, *values: object) -> list[Row]:
         """Return the rows of the query with `values` in place of the places."""
         queryset, built, sql, parameters = self._built
+        iterator: Any = queryset._iterable_class  # noqa: SLF001 - what Django itself asks
         compiler = copy(built)
         compiler.connection = connections[queryset.db]
         given = [values[self._places.index(one)] if one in self._places else one for one in parameters]
@@ -37,13 +38,13 @@ class Compiled[Row]:
             _fetch_mode=queryset._fetch_mode,  # noqa: SLF001
             _known_related_objects={},
         )
-        return list(queryset._iterable_class(asked))  # noqa: SLF001
+        return [*iterator(asked)]
 
     def first(self, *values: object) -> Row | None:
         return next(iter(self(*values)), None)
 
     @cached_property
-    def _built(self) -> tuple[QuerySet[Any, Row], Any, str, tuple[Any, ...]]:
+    def _built(self) -> tuple[Any, Any, str, tuple[Any, ...]]:
         queryset = self._build(*self._places)
         compiler: Any = queryset.query.get_compiler(using=queryset.db)
         sql, parameters = compiler.as_sql()

@@ -18,7 +18,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from kombu import Producer
-from kombu.exceptions import BatchPublishError, OperationalError
+from kombu.exceptions import BatchPublishError, OperationalError  # type: ignore[attr-defined]
 
 from reflection_app.adapters.live import ring_begun
 from reflection_app.core.connections import released
