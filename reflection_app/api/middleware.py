@@ -32,10 +32,11 @@ class ProgramHandler(BaseHandler):
     _exception_middleware: ClassVar[list[Any]] = []
 
     def __init__(self) -> None:
-        answer: Answer = convert_exception_to_response(self._get_response)
+        answer: Any = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]
         for middleware in (for_programs, ContentSecurityPolicyMiddleware, SecurityMiddleware):
             answer = convert_exception_to_response(middleware(answer))
-        self._middleware_chain = self.answer = answer
+        self._middleware_chain = answer
+        self.answer: Answer = answer
 
 
 def for_programs(get_response: Answer) -> Answer:

@@ -3,14 +3,13 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from typing import IO
+from typing import IO, Any
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.db import close_old_connections
-from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import set_script_prefix
 
 from reflection_app.api.middleware import ProgramHandler, is_of_programs
@@ -34,7 +33,7 @@ class HttpHandler(ASGIHandler):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not is_of_programs(scope["path"]):
-            await super().__call__(scope, receive, send)
+            await super().__call__(dict(scope), receive, send)
             return
         try:
             body = await self.read_body(receive)
@@ -53,10 +52,11 @@ class HttpHandler(ASGIHandler):
                 finally:
                     await sync_to_async(response.close)()
 
-    def _answer(self, scope: Scope, body: IO[bytes]) -> HttpResponse | StreamingHttpResponse:
+    def _answer(self, scope: Scope, body: IO[bytes]) -> Any:
         """Return the response, closed unless it is still to be streamed."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=type(self), scope=scope)
+        response: Any
         request, response = self.create_request(scope, body)
         if request is not None:
             response = self._programs.get_response(request)

@@ -184,8 +184,11 @@ def listed_answers(rows: Sequence[Any]) -> list[RunAnswer]:
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
     """The answers of `runs`, with no query more where `runs_to_show` read them and no reviewer edited an answer."""
-    decisive = {run.best_attempt_id: _decisive(run.judged or ()) for run in runs if hasattr(run, "judged")}
-    decisive |= decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id not in {None, *decisive})
+    by_attempt = {run.best_attempt_id: run for run in runs if run.best_attempt_id is not None}
+    decisive = decisive_scores(pk for pk, run in by_attempt.items() if not hasattr(run, "judged"))
+    for pk, run in by_attempt.items():
+        if score_of := _decisive(getattr(run, "judged", None) or ()):
+            decisive[pk] = score_of
     # The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun.
     forks = defaultdict[UUID, list[UUID]](list)
     if begun := [run.pk for run in runs if not hasattr(run, "fork_ids") and run.last_event_seq > 1]:
@@ -198,7 +201,7 @@ def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
         best = None
         if run.best_attempt is not None:
             kept = run.best_attempt
-            score, referee, lowered = decisive.get(kept.pk) or (None, None, False)
+            score, referee, lowered = decisive.get(kept.pk, (None, None, False))
             best = BestAttempt.from_row(
                 kept,
                 score=score,

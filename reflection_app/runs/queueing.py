@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 from kombu import Producer
-from kombu.exceptions import BatchPublishError, OperationalError
+from kombu.exceptions import BatchPublishError, OperationalError  # type: ignore[attr-defined]
 
 from notebook_app.public import compiled
 from reflection_app.adapters.live import ring_begun

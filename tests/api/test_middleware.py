@@ -28,7 +28,7 @@ OF_PROGRAMS = ("/healthz", "/api/v1/runs", "/api/v1/none", "/v1/traces", "/mcp")
 
 def answer_of(path: str) -> httpx.Response:
     async def ask() -> httpx.Response:
-        transport = httpx.ASGITransport(application)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(application)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.get(path)
 
