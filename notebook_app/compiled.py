@@ -7,7 +7,7 @@ in no other way: no `if`, no slice, no formatting.
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from functools import wraps
+from functools import update_wrapper
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,15 +18,15 @@ from django.db.models.query import FlatValuesListIterable, ModelIterable
 
 
 @UUIDField.register_lookup
-class IsAny(Lookup):  # type: ignore[type-arg]
+class IsAny(Lookup):
     """`pk__any=ids` compares with an array, which is one value however many ids it has."""
 
     lookup_name = "any"
     prepare_rhs = False
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         left, values = self.process_lhs(compiler, connection)
-        return f"{left} = ANY(%s)", [*values, self.rhs]
+        return f"{left} = ANY(%s)", (*values, self.rhs)
 
 
 class Plan:
@@ -130,7 +130,9 @@ class Compiled[Row]:
 
 def compiled[Row](build: Callable[..., QuerySet[Any, Row]]) -> Compiled[Row]:
     """Decorate a function that returns a queryset, to be called for its rows."""
-    return wraps(build)(Compiled(build))
+    query = Compiled(build)
+    update_wrapper(query, build)
+    return query
 
 
 def _placeholder_of(argument: Any) -> Any:

@@ -54,7 +54,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     request.open_reviews = counts.waiting
     questions = open_questions(project).select_related("run__task").defer("run__spec", "run__task__tests")
     # The page of all reviews lists the open questions as well.
-    in_tabs = counts.views | {QueueView.ALL: counts.waiting}
+    in_tabs = {**counts.views, QueueView.ALL: counts.waiting}
     context = {
         "asked": asked,
         "filter": asked.filter,
