@@ -251,7 +251,7 @@ def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
         assert SECRET_ISSUE not in seen
         assert "overruled" not in seen
         assert "1 of 3 have decided." in seen
-        assert "waiting for 2 more" in seen
+        assert "1 of 3 decided (blind)" in seen
     assert SECRET_REASON in pages(client_of(anna), panel)
 
 

@@ -38,6 +38,15 @@ def choose(client: Client, password: str, again: str | None = None) -> int:
     return client.post(PAGE, {"password1": password, "password2": again or password}).status_code
 
 
+def test_the_page_names_an_initial_password_only_if_there_was_one(client: Client, newcomer: User) -> None:
+    for has_password in (True, False):
+        if not has_password:
+            newcomer.set_unusable_password()
+            newcomer.save()
+        client.post(one_time_login_path(newcomer))
+        assert ("The initial password may be in a log." in client.get(PAGE).text) is has_password
+
+
 @pytest.mark.parametrize("way", ["link", "password"])
 def test_whoever_logs_in_is_led_to_choose_a_password_first(client: Client, newcomer: User, way: str) -> None:
     if way == "link":

@@ -7,6 +7,7 @@ from html import unescape
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import ApiKey, Project, Role
@@ -107,3 +108,13 @@ def test_a_key_that_the_project_does_not_have_is_ignored(admin: Client, named: s
     assert page.status_code == 200
     assert key.hint not in page.text
     assert "Create a key first." in page.text
+
+
+def test_the_check_names_the_key_that_sent_the_last_request(admin: Client, project: Project) -> None:
+    key, _ = given.api_key(project)
+    assert "Create a key first." in admin.get(PAGE).text
+    key.last_used_at = timezone.now()
+    key.save()
+    page = admin.get(PAGE).text
+    assert "Connected" in page
+    assert key.name in page
