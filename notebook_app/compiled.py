@@ -47,8 +47,8 @@ class Plan:
         iterable, info = self._queryset._iterable_class, compiler.klass_info  # noqa: SLF001
         self._is_flat = iterable is FlatValuesListIterable
         self._model = info["model"] if info and issubclass(iterable, ModelIterable) else None
-        self._names = [column.target.attname for column in chosen] if self._model else []
         self._has_more = bool(self._model and (info.get("related_klass_infos") or compiler.annotation_col_map))
+        self._names = [column.target.attname for column in chosen] if self._model and not self._has_more else []
 
     def values(self, arguments: tuple[Any, ...]) -> list[Any]:
         return [value if place is None else arguments[place] for value, place in self._values]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from judgement.entry_pairs import nearness
+from judgement.entry_pairs import is_duplicate_without_words, nearness
 from judgement.linear import MODEL
 from notebook_app.comparing import Pair, Said, pair_of
 from notebook_app.shared_words import alike
@@ -117,6 +117,13 @@ def test_with_the_wheels_model_the_classifier_decides_in_either_order(
 def test_what_shares_neither_words_nor_meaning_is_no_duplicate(left: str, right: str, model: Path) -> None:
     assert alike(left, right).shared == 0
     assert paired(left, right, model) is not Pair.DUPLICATE
+
+
+def test_confidence_alone_makes_no_duplicate_without_shared_words() -> None:
+    assert not is_duplicate_without_words(sure=1.0, near=0.0)
+    assert not is_duplicate_without_words(sure=0.8, near=0.06)
+    assert is_duplicate_without_words(sure=0.9, near=0.06)
+    assert is_duplicate_without_words(sure=0.6, near=0.2)
 
 
 def test_a_mistake_that_is_told_is_no_contradiction_of_the_rule_against_it(model: Path) -> None:

@@ -95,10 +95,10 @@ def relation(left: Sides, right: Sides, *, model: Path) -> tuple[Relation, float
 CAN_BE_RELATED = -0.05
 
 
-# Short advice on different subjects looks like a duplicate. Without a shared word, a pair counts only if it is highly
-# probable, or if it is near and more probable than not. On judged pairs these bounds lose no duplicate.
-SURE_WITHOUT_WORDS = 0.85
-NEAR_WITHOUT_WORDS, LEAST_SURE = 0.1, 0.5
+# Short advice on different subjects looks like a duplicate. Without a shared word, two entries must also be near, and
+# nearer if the classifier is less certain. On judged pairs these bounds lose no duplicate.
+SURE_WITHOUT_WORDS, NEAR_IF_SURE = 0.85, 0.05
+LEAST_SURE, NEAR_WITHOUT_WORDS = 0.5, 0.1
 
 
 def is_duplicate_without_words(sure: float, near: float) -> bool:
@@ -106,7 +106,7 @@ def is_duplicate_without_words(sure: float, near: float) -> bool:
 
     `sure` is the classifier's probability, `near` the cosine of the whole entries.
     """
-    return sure >= SURE_WITHOUT_WORDS or (near >= NEAR_WITHOUT_WORDS and sure >= LEAST_SURE)
+    return (sure >= SURE_WITHOUT_WORDS and near >= NEAR_IF_SURE) or (sure >= LEAST_SURE and near >= NEAR_WITHOUT_WORDS)
 
 
 def nearness(left: Sequence[float], right: Sequence[float]) -> float:
