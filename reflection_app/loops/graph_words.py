@@ -235,10 +235,11 @@ def _tests(step: RecordedStep) -> str:
     if not step.tests_total:
         return ""
     if step.tests_failed:
-        return f"{step.tests_failed} of {step.tests_total - step.tests_broken} tests"
+        counted = step.tests_total - step.tests_broken
+        return f"{step.tests_failed} of {counted} test{'s' if counted > 1 else ''}"
     if step.tests_broken:
         return f"{step.tests_broken} of {step.tests_total} tests broken"
-    return f"all {step.tests_total} passed"
+    return f"all {step.tests_total} passed" if step.tests_total > 1 else "1 passed"
 
 
 def _requirements(step: RecordedStep) -> str:

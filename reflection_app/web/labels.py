@@ -72,6 +72,8 @@ LABELS = {
     _("No attempt before it gave any answer at all; this one does."),
     _("Most tests that the model wrote fail, and the rewrite answers otherwise; which is right is open."),
     _("It fails an example that the task itself gives."), _("It gives no answer on any test."),
+    # The issue of a redo.
+    _("Reviewer requested a redo"),
     # Why a loop was chosen.
     _("Tests came with the task."),
     _("A schema of the answer came with the task."),
@@ -123,8 +125,10 @@ SENTENCES = (
     _("It called a tool in place of answering: %(said)s."),
     _("score %(number)s"),
     _("all %(number)s passed"),
+    _("%(number)s passed"),
     _("all %(number)s requirements met"),
     _("%(number)s of %(all)s tests"),
+    _("%(number)s of %(all)s test"),
     _("%(number)s of %(all)s requirements"),
     _("%(number)s issues"),
     _("agreed: %(said)s"),
