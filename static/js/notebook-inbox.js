@@ -154,6 +154,7 @@
   }
 
   document.addEventListener("change", (event) => {
+    if (event.target.matches(".queue-filters select")) event.target.form.requestSubmit();
     if (event.target.closest("[data-select-all]")) {
       for (const box of boxes()) box.checked = event.target.checked;
     }
