@@ -58,8 +58,10 @@ class Socket:
         return message
 
     async def hear_until(self, done: Callable[[], bool]) -> None:
-        while not done():
-            await self.hear()
+        # A page goes on hearing that it is connected.
+        async with asyncio.timeout(SOON_S):
+            while not done():
+                await self.hear()
 
     async def closed(self) -> int:
         while (event := await self.communicator.receive_output(timeout=SOON_S))["type"] != "websocket.close":
@@ -116,7 +118,7 @@ def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
             await socket.hear()
             assert socket.shows("Waiting for a worker")
             assert socket.page.ids_in("run-steps") == []
-            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("requires a review")))
+            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("waiting for a reviewer")))
             assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
             assert socket.page.ids_in("run-attempts") == ["attempt-1"]
 
@@ -135,7 +137,7 @@ def test_a_lost_ring_is_found_by_the_next_look(
         async with connected(run, client) as socket:
             await socket.hear()
             await in_thread(go_on)(run)
-            await socket.hear_until(lambda: socket.shows("requires a review"))
+            await socket.hear_until(lambda: socket.shows("waiting for a reviewer"))
             assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
 
     play(scene)
@@ -152,7 +154,7 @@ def test_rings_that_come_twice_or_late_change_nothing(project: Project, no_bell:
             for _ in range(3):
                 await ring(run)
             await socket.hear()
-            assert socket.shows("requires a review")
+            assert socket.shows("waiting for a reviewer")
             for _ in range(3):
                 await ring(run)
             assert await socket.communicator.receive_nothing(timeout=0.5)
