@@ -35,7 +35,7 @@ class Plan:
     def __init__(self, queryset: QuerySet[Any, Any], placeholders: list[Any]) -> None:
         compiler = queryset.query.get_compiler(using=queryset.db)
         self.sql, values = compiler.as_sql()
-        # Of each value: what it is, or the place of the argument that it stands for.
+        # Each value with the index of the argument that replaces it, or None.
         self._values = [(value, _place(value, placeholders)) for value in values]
         if {place for _, place in self._values} - {None} != set(range(len(placeholders))):
             raise ValueError("An argument of a compiled query is not a value of its statement as it is.")

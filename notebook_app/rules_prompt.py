@@ -319,5 +319,5 @@ def binding_rules(project_id: UUID, *, agent: str, longest: int) -> BindingRules
 
 
 def usable_entries(project_id: UUID) -> QuerySet[Entry]:
-    """The entries of the project's notebook that a run could be told of."""
+    """Return the entries of the project's notebook that a run could get."""
     return EntryFilter().among(project_id).exclude(EXCLUDED)

@@ -30,7 +30,7 @@ class EmbeddedBeat(StartStopStep):
         threading.Thread(target=self._send, args=(self.service,), name="beat", daemon=True).start()
 
     def stop(self, parent: Any) -> None:
-        """Send no more; the thread ends with its present pause, which nobody waits for."""
+        """Send no more. The thread ends after its present pause."""
         if self.service is not None:
             self.service.stop()
 

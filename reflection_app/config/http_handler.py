@@ -45,7 +45,7 @@ class HttpHandler(ASGIHandler):
             if not response.streaming:
                 await self.send_response(response, send)
                 return
-            # What makes the pieces, and its connection, has a thread of its own.
+            # A streamed response is produced in another thread, with its own connection.
             async with ThreadSensitiveContext():
                 try:
                     await self.send_response(response, send)

@@ -138,7 +138,7 @@ def _of_period(project_id: UUID, chosen: Chosen) -> QuerySet[RunFigure]:
 def _bars(project_id: UUID, chosen: Chosen) -> dict[str, tuple[Bar, ...]]:
     """The most frequent first; attempts in their own order. A run may have several failures."""
     rows = _of_period(project_id, chosen).filter(is_counted=True)
-    # All but failures at once: a project has few combinations, and each look at the runs of a long period takes long.
+    # All but failures in one query: a project has few combinations, and a scan of the runs of a long period takes long.
     families = [family for family in COLUMNS if family != "failures"]
     keys = [COLUMNS[family] for family in families]
     combined = list(rows.values(*keys).annotate(count=Count("pk")).values_list(*keys, "count"))

@@ -37,7 +37,7 @@ class Batch:
         self._inserts: dict[type[Model], int] = {}
         # Which statements have to meet their row.
         self._must_meet: set[int] = set()
-        # Not the proxy that stands for the thread's connection: each attribute that is read of it costs a look-up.
+        # Not Django's proxy of the thread's connection: each attribute read through it costs a lookup.
         self._connection = connections[connection.alias]
         self._connection.ensure_connection()
         # The driver's own cursors look for the places of values in each text anew, and a step's commit has two hundred.

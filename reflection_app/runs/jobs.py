@@ -200,7 +200,7 @@ def sweep() -> None:
     # Before anybody asks for the runs: else their next worker, on another machine, would pay once more.
     offer_spooled()
     queues = ((settings.CELERY_TASK_DEFAULT_QUEUE, True), (settings.LOOKING_BACK_QUEUE, False))
-    # One statement where nobody waits, as every two seconds on an idle server.
+    # One statement if no run waits, every two seconds on an idle server.
     for queue, fresh in queues if _unclaimed(timezone.now()).exists() else ():
         # While messages lie in the queue, most runs are not lost but waiting their turn; asking would only add to it.
         found += find_unclaimed(fresh=fresh, beside_a_queue=partial(is_long, queue))

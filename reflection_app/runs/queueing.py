@@ -71,7 +71,7 @@ type Message = tuple[tuple[str, ...], dict[str, Any]]
 
 
 def _message_about(run: Run, *, countdown: float | None) -> Message:
-    # Projects take turns at fresh work alone; who looks back takes none of that.
+    # Projects take turns only at fresh work; reflection uses no such turn.
     if run.mode in OF_THE_DESK:
         return (str(run.pk),), {"queue": settings.LOOKING_BACK_QUEUE, "countdown": countdown}
     return (str(run.pk), str(run.project_id)), {"queue": settings.CELERY_TASK_DEFAULT_QUEUE, "countdown": countdown}
@@ -136,10 +136,10 @@ def begin_run(
     edited_prompts: Mapping[str, Any] | None = None,
     beside: Batch | None = None,
 ) -> Run:
-    """A queued run of `task`; call it inside a transaction, after whose commit the workers are told.
+    """Return a queued run of `task`. Call it inside a transaction; workers get the run after the commit.
 
-    `handed_in_by` is whose work it is (`Actor.hand`); what is begun from another run is theirs whose that was. Where
-    there is `beside`, its rows are written with that, and it is announced, by whoever made that.
+    `handed_in_by` are the authors of the work (`Actor.hand`); a run begun by another run has its authors. With
+    `beside`, the caller writes the rows of that batch and announces the run.
     """
     run = Run(
         project=task.project,
@@ -171,7 +171,7 @@ def begin_run(
 
 
 def announce(runs: Sequence[Run]) -> None:
-    """Once this transaction has committed, the workers and the open lists of the project are told of its new runs."""
+    """Send the project's new runs to the workers, and ring its open lists, once this transaction has committed."""
     if runs:
         transaction.on_commit(lambda: enqueue(*runs))
         transaction.on_commit(lambda: ring_begun(runs[0].project_id))

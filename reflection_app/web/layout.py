@@ -86,7 +86,7 @@ class Desk:
 
     @property
     def open_reviews(self) -> int:
-        """How many verdicts and questions of the project wait for a person, counted as far as pages show it."""
+        """The number of open reviews and questions of the project, up to the largest that pages show."""
         if self.project is None:
             return 0
         counted: int | None = getattr(self._request, "open_reviews", None)

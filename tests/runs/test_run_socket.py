@@ -118,7 +118,8 @@ def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
             await socket.hear()
             assert socket.shows("Waiting for a worker")
             assert socket.page.ids_in("run-steps") == []
-            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("waiting for a reviewer")))
+            shown = socket.hear_until(lambda: socket.shows("waiting for a reviewer"))
+            await asyncio.gather(in_thread(go_on)(run), shown)
             assert socket.page.ids_in("run-steps") == ["step-1", "step-2", "step-3", "step-4"]
             assert socket.page.ids_in("run-attempts") == ["attempt-1"]
 

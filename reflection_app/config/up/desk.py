@@ -161,7 +161,7 @@ class Desk:
             await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
 
     def _plan(self) -> tuple[dict[str, str], list[Command]]:
-        """What every process is told, and the processes behind the page: local model (if used) and workers."""
+        """Return the environment of every process, and the background processes: local model (if used) and workers."""
         key = secrets.token_urlsafe(24)
         port = 0
         if not settings.LLM_MODEL:

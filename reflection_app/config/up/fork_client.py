@@ -90,7 +90,7 @@ class ForkClient:
         self.running.clear()
 
     async def fork(self, command: Command, *, separate_errors: bool = False) -> ForkedProcess:
-        """Return the process, once there is a server. Its errors go to its output unless they are kept separate."""
+        """Return the process, once there is a server. Its errors go to its output unless `separate_errors` is set."""
         while True:
             await self.ready.wait()
             with suppress(ForkServerEnded):

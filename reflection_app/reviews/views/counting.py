@@ -18,7 +18,7 @@ COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.S
 
 
 class CountUpTo(Subquery):
-    """How many rows there are, none counted past the first that is too many to tell; all where `most` is None."""
+    """Counts rows up to `most` + 1, or all of them if `most` is None."""
 
     template = "(SELECT count(*) FROM (%(subquery)s) counted)"
     output_field = IntegerField()
