@@ -17,6 +17,10 @@ FIND = """rules => Promise.race([
     )),
     new Promise((_, fail) => setTimeout(() => fail(new Error("axe did not end in time")), 60_000)),
 ])"""
+# Colors that are still on their way from one scheme to the other have no contrast of either.
+SETTLE = """() => new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown))).then(() => {
+    for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
+})"""
 # The rules that depend on the color scheme.
 COLORS = ("color-contrast", "link-in-text-block")
 
@@ -49,6 +53,7 @@ def problems_of(page: Page) -> list[str]:
         choice.check()
     found = problems(page)
     page.emulate_media(color_scheme="dark")
+    page.evaluate(SETTLE)
     found += [f"dark: {problem}" for problem in problems(page, rules=COLORS)]
     page.emulate_media(color_scheme="light")
     size = page.viewport_size
