@@ -112,6 +112,7 @@ NARROWER = {
     "%(said)s missing": {"said": f"{PARTS}(?:, {PARTS})*"},
     "%(first)s, %(said)s": {"first": PARTS, "said": f"{PARTS}.*"},
     "%(unit)s in %(place)s with %(said)s": {"place": ".+?", "said": ".+ = .+"},
+    "%(number)s like it in %(where)s, such as “%(said)s”%(report)s": {"where": "[^,]+"},
     "%(place)s is empty": {"place": PATH},
     "%(place)s is missing": {"place": PATH},
 }
