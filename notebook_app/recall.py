@@ -152,7 +152,7 @@ def _entries(project_id: UUID, ids: list[UUID]) -> QuerySet[Entry]:
 
 
 @compiled
-def _kept_vectors(ids: list[UUID], space_id: UUID) -> QuerySet[Embedding, tuple[UUID, Any]]:
+def _stored_vectors(ids: list[UUID], space_id: UUID) -> QuerySet[Embedding, tuple[UUID, Any]]:
     return Embedding.objects.filter(Q(entry__pk__any=ids), space=space_id).values_list("entry", "vector")
 
 
@@ -251,6 +251,6 @@ def _ranked(
 
 def _vectors(entries: Iterable[Entry], space_id: UUID) -> dict[UUID, NDArray[np.float64]]:
     """The entries' vectors. One of nothing but zeros stands for a text that none could be had for, and is left out."""
-    rows = _kept_vectors([entry.pk for entry in entries], space_id)
+    rows = _stored_vectors([entry.pk for entry in entries], space_id)
     vectors = ((entry_id, np.array(kept, float)) for entry_id, kept in rows)
     return {entry_id: vector for entry_id, vector in vectors if vector.any()}

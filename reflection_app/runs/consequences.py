@@ -188,10 +188,9 @@ def _verdicts_of(run_id: UUID) -> QuerySet[Verdict, tuple[Any, ...]]:
 
 
 def best_of(run: Run) -> Best:
-    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt.
+    """Return the best attempt so far, by the rule that loops use; Nones if there is no attempt.
 
-    What a person wrote in an attempt's place comes before all. One that was cut off is kept only where there is no
-    whole one.
+    An answer that a reviewer edited comes first. An attempt that was cut off is best only if all were cut off.
     """
     listed = _verdicts_of(run.pk)
     first = tuple((row[2], row[3], row[4]) for row in listed if row[1] == 1)

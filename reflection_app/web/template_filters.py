@@ -95,7 +95,7 @@ def at_least(usd: Decimal | None) -> str:
 
 @register.filter
 def run_cost(run: Run) -> str:
-    """Return the run's cost as far as it is known."""
+    """Return the run's known cost, with a mark if parts of it are unknown."""
     if run.unmetered_calls and not run.cost_usd:
         return _("not reported")
     return at_least(run.cost_usd) if run.unpriced_calls else money(run.cost_usd)

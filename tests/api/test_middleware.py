@@ -51,7 +51,7 @@ def test_a_host_that_is_not_ours_is_refused(path: str, client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_a_session_counts_for_nothing_and_is_not_looked_up(
+def test_a_session_is_ignored_and_not_looked_up(
     client: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(given.member(given.project()))

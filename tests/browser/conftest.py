@@ -65,7 +65,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Server:
-    """A web server in a process of its own, on the test database."""
+    """A web server in another process, on the test database."""
 
     port: int
     log: Path

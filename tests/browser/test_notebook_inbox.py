@@ -114,7 +114,10 @@ def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, e
     assert all(state_of(entry) != EntryState.APPROVED for entry in entries)
 
 
-def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Project, entries: list[Entry]) -> None:
+@pytest.mark.parametrize("key", ["Shift+A", "a"])
+def test_many_are_selected_and_approved_with_one_key(
+    visit: Visit, project: Project, entries: list[Entry], key: str
+) -> None:
     page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
     page.keyboard.press("x")
     page.keyboard.press("j")
@@ -123,13 +126,23 @@ def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Proj
     opened(page, entries[2])
     page.keyboard.press("x")
     expect(page.locator("[data-shift-key=A]")).to_contain_text("Approve 2 selected")
-    page.keyboard.press("Shift+A")
+    # The entry that is shown is not selected.
+    page.keyboard.press("k")
+    opened(page, entries[1])
+    page.keyboard.press(key)
     expect(page.locator("#notebook-said")).to_contain_text("Approved 2 entries.")
     assert [state_of(entry) == EntryState.APPROVED for entry in entries] == [True, False, True, False]
     opened(page, entries[1])
     page.keyboard.press("u")
     expect(page.locator(f"#row-{entries[2].id}")).to_have_count(1)
     assert all(state_of(entry) != EntryState.APPROVED for entry in entries)
+
+
+def test_a_filter_applies_as_it_is_chosen(visit: Visit, project: Project, entries: list[Entry]) -> None:
+    page = opened(visit(given.member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page.get_by_label("Type", exact=True).select_option("rule")
+    page.wait_for_url("**kind=rule**")
+    expect(page.get_by_text("No matching proposals")).to_be_visible()
 
 
 def test_two_curators_at_once_see_each_other_and_lose_nothing(

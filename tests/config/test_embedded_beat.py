@@ -16,7 +16,7 @@ from tests.pace import PATIENCE_S
 
 
 class FakeService:
-    """Celery's beat service as far as the step uses it."""
+    """The part of Celery's beat service that the step uses."""
 
     def __init__(self, _app: Any, *, schedule_filename: str) -> None:
         self.schedule = schedule_filename
@@ -38,7 +38,7 @@ class FailingService(FakeService):
 WORKER = SimpleNamespace(app=app, steps=[])
 
 
-def test_a_worker_has_beat_only_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_only_a_worker_with_the_option_has_beat(tmp_path: Path) -> None:
     assert not EmbeddedBeat(WORKER).include_if(WORKER)
     assert EmbeddedBeat(WORKER, with_beat=str(tmp_path / "schedule")).include_if(WORKER)
     assert EmbeddedBeat in app.steps["worker"]

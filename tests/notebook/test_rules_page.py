@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry, Exposure
-from notebook_app.rules_prompt import closing, rules_prompt
+from notebook_app.rules_prompt import BINDING, HEADING, LONGEST_BLOCK, closing, rules_prompt
 from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
 from tests import given
@@ -37,6 +37,33 @@ def test_the_prompt_is_shown_as_it_is_with_what_it_is_made_of(client: Client) ->
     assert "Twice &lt;b&gt; (×2)" in more
     assert "Twice <b>" not in more
     assert page(client, project.slug, n="nonsense", min_occurrences="-1", kind="?").count("Thrice (×3)") == 1
+
+
+def test_rules_are_to_be_followed_and_lessons_to_be_considered() -> None:
+    project = given.project()
+    make_entry(project, name="Seen often", kind=EntryKind.LESSON, state="approved", occurrences=9)
+    make_entry(project, name="Name the unit", kind=EntryKind.RULE, state="approved")
+    found = rules_prompt(project.pk)
+    rules, lessons = found.text.split("\n\n[[notebook:begin:")
+    assert BINDING in rules
+    assert HEADING not in rules
+    assert "- Name the unit" in rules
+    assert HEADING in lessons
+    assert "- Seen often" in lessons
+    assert [entry.name for entry in found.entries] == ["Name the unit", "Seen often"]
+    assert found.text.count(closing(found.boundary)) == 2
+
+
+def test_both_blocks_together_keep_to_the_longest_text() -> None:
+    project = given.project()
+    for number in range(8):
+        kind = EntryKind.RULE if number % 2 else EntryKind.LESSON
+        make_entry(project, name=f"Entry {number}", content="word " * 60, kind=kind, state="approved")
+    for longest in (600, 1_500, 2_400, LONGEST_BLOCK):
+        found = rules_prompt(project.pk, longest=longest)
+        assert len(found.text) <= longest
+        assert len(found.entries) + found.too_long == 8
+        assert all(f"- {entry.name}" in found.text for entry in found.entries)
 
 
 def test_what_is_flagged_is_left_out_and_named_with_the_reason(client: Client) -> None:

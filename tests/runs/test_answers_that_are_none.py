@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from reflection_app.adapters.llm import warm_up
+from reflection_app.adapters.llm import preload
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
 from tests import given
@@ -25,7 +25,7 @@ Ran = Callable[..., Any]
 @pytest.fixture
 def ran(caller: Caller, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Ran:
     """Runs a task whose calls are answered in order by a server, and gives the run as REST tells it."""
-    warm_up()
+    preload()
     settings.LLM_MODEL = "openai/house-model"
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     caller.project.review_policy = {"audit_share": 0}

@@ -12,7 +12,7 @@ from reflection_app.adapters.llm.errors import (
     ScriptInvalid,
     TextRefused,
 )
-from reflection_app.adapters.llm.gateway import complete, warm_up
+from reflection_app.adapters.llm.gateway import complete
 from reflection_app.adapters.llm.litellm_import import preload
 from reflection_app.adapters.llm.roles import LOCAL_MODEL, can_look_back, model_for
 from reflection_app.loops.values import Message
@@ -37,6 +37,5 @@ __all__ = [
     "model_for",
     "preload",
     "screening_model",
-    "warm_up",
     "wheels_file",
 ]

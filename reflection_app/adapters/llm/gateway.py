@@ -120,7 +120,7 @@ def complete(request: CompletionRequest, *, on_text: OnText | None = None) -> Co
     empty text takes back what was shown. The answer is the same with it and without.
 
     Raises ModelUnavailable, ModelTimedOut, ModelRefused, NoModelConfigured; for scripted models ScriptExhausted and
-    ScriptInvalid. The process's first call takes seconds longer, for litellm's import: see `warm_up`.
+    ScriptInvalid. The process's first call takes seconds longer, for litellm's import: see `preload`.
     """
     if request.model.startswith(SCRIPTED):
         return answer_from_script(request, on_text=on_text)
@@ -130,7 +130,7 @@ def complete(request: CompletionRequest, *, on_text: OnText | None = None) -> Co
 
 def outcome_on_loop[T](call: Coroutine[Any, Any, T | ModelError], *, timeout_s: float, late: ModelError) -> T:
     """What `call` comes to on the model loop. Raises the error that it gives, or `late` where it outlasts its time."""
-    warm_up()
+    litellm()
     future = model_loop(provider.close_connections).submit(call)
     try:
         outcome = future.result(timeout=timeout_s + GRACE_S)
@@ -158,11 +158,6 @@ def given_up(fault: Fault, *, tries: int, refusal: type[ModelRefused] = ModelRef
         return refusal(fault.message, tries=tries)
     tried = f" Tried {tries} times." if tries > 1 else ""
     return ModelUnavailable(fault.message + tried, tries=tries, retry_after_s=fault.retry_after_s)
-
-
-def warm_up() -> None:
-    """Imports litellm, so that the first call does not pay for it."""
-    litellm()
 
 
 async def _answer(request: CompletionRequest, on_text: OnText | None) -> Completion | ModelError:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from reflection_app.adapters.llm import ModelRefused, ModelTimedOut, ModelUnavailable, complete, warm_up
+from reflection_app.adapters.llm import ModelRefused, ModelTimedOut, ModelUnavailable, complete, preload
 from reflection_app.adapters.llm.gateway import model_loop, stop_model_loop
 from reflection_app.adapters.llm.litellm_import import litellm
 from reflection_app.adapters.llm.provider import close_connections, prepare, send
@@ -43,7 +43,7 @@ def test_the_provider_is_sent_what_was_asked_and_its_answer_comes_back_with_its_
 
 
 def test_litellm_logs_nothing_of_our_calls(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
-    warm_up()
+    preload()
     from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
 
     logged: list[Any] = []
@@ -158,7 +158,7 @@ def test_failures_that_last_are_reported_as_unavailable(configured: Configured) 
 
 @pytest.mark.parametrize("silence", [Reply(delay_s=60.0), Reply(trickle=True)], ids=["hanging", "trickling"])
 def test_the_deadline_ends_a_call_that_never_answers(configured: Configured, silence: Reply) -> None:
-    warm_up()
+    preload()
     with OpenAIServer(lambda _: silence) as server:
         configured(server)
         began = time.monotonic()
@@ -231,7 +231,7 @@ def test_a_model_that_takes_no_form_is_asked_without_it(configured: Configured) 
 
 
 def test_64_threads_call_at_once(configured: Configured) -> None:
-    warm_up()
+    preload()
     with OpenAIServer(lambda request: Reply(request["messages"][-1]["content"]), together=64) as server:
         configured(server)
         message = asking().messages[0]

@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 from pytest_django.fixtures import Settings
 
-from reflection_app.adapters.llm import LOCAL_MODEL, Message, ModelRefused, ModelTimedOut, complete, warm_up
+from reflection_app.adapters.llm import LOCAL_MODEL, Message, ModelRefused, ModelTimedOut, complete, preload
 from reflection_app.config import local_model
 from tests.adapters.llm.conftest import asking
 from tests.pace import PATIENCE_S
@@ -85,7 +85,7 @@ def test_it_answers_in_the_form_asked_for() -> None:
 
 @pytest.mark.usefixtures("local")
 def test_a_deadline_frees_it_for_the_next_call() -> None:
-    warm_up()
+    preload()
     endless = (Message(role="user", content="Write a very long story about a river, in many chapters."),)
     with pytest.raises(ModelTimedOut):
         complete(asking(LOCAL_MODEL, messages=endless, timeout_s=0.3, max_tokens=1000))

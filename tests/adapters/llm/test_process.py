@@ -69,7 +69,7 @@ def test_the_folders_env_file_is_not_read(tmp_path_factory: pytest.TempPathFacto
     (folder / ".env").write_text("A_STRAY_VARIABLE=read\n")
     code, out, _ = run(
         f"import os; os.chdir({str(folder)!r})\n"
-        "from reflection_app.adapters.llm import warm_up; warm_up()\n"
+        "from reflection_app.adapters.llm import preload; preload()\n"
         "print(os.environ.get('A_STRAY_VARIABLE', 'unset'))",
         PYTHONPATH=str(Path.cwd()),
     )  # fmt: skip

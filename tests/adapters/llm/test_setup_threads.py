@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from reflection_app.adapters.llm import ModelTimedOut, complete, warm_up
+from reflection_app.adapters.llm import ModelTimedOut, complete, preload
 from reflection_app.adapters.llm.gateway import stop_model_loop
 from tests.adapters.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply
 
 
 def test_deadlines_in_the_first_milliseconds_leave_nothing_behind(configured: Callable[[OpenAIServer], None]) -> None:
-    warm_up()
+    preload()
     with OpenAIServer(lambda _: Reply("late", delay_s=2)) as server:
         configured(server)
         for timeout_ms in range(0, 30, 2):

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from reflection_app.adapters.llm import ModelRefused, ModelTimedOut, complete, gateway, warm_up
+from reflection_app.adapters.llm import ModelRefused, ModelTimedOut, complete, gateway, preload
 from reflection_app.adapters.llm.provider import MOST_AT_ONCE, Streams
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from tests.adapters.llm.conftest import asking
@@ -100,7 +100,7 @@ def test_a_refused_request_stays_refused_and_teaches_nothing(configured: Configu
 
 
 def test_the_deadline_ends_a_stream_and_its_connection(configured: Configured) -> None:
-    warm_up()
+    preload()
     with OpenAIServer(lambda _: Reply(LONG, piece_delay_s=0.2)) as server:
         configured(server)
         began = time.monotonic()
@@ -121,7 +121,7 @@ def test_answers_of_a_given_form_are_not_streamed(configured: Configured) -> Non
 
 
 def test_only_some_of_many_calls_stream_at_once(configured: Configured) -> None:
-    warm_up()
+    preload()
     with OpenAIServer(lambda _: Reply("one two three", piece_delay_s=0.5)) as server:
         configured(server)
         with ThreadPoolExecutor(24) as pool:
